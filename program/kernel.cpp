@@ -1,0 +1,133 @@
+#include "program/kernel.h"
+
+#include <array>
+
+#include "core/check.h"
+
+namespace windtunnel {
+
+namespace {
+
+using enum KernelClass;
+using K = Kernel;
+
+constexpr std::array kRows = {
+    KernelRow{K::none, "none", none, "", "", ""},
+    KernelRow{K::load_tokens, "load_tokens", memory, "-> tokens(T)", "T, micro",
+              "input tokens of this micro-batch, a function of (seed, global sample, position)"},
+    KernelRow{K::load_labels, "load_labels", memory, "-> labels(T)", "T, micro",
+              "labels: the token at position + 1"},
+    KernelRow{K::embedding_fwd, "embedding_fwd", memory, "tokens(T), W(V,h) -> y(T,h)", "T, h, V",
+              "y[r] = W[token] when this rank owns the row, else 0"},
+    KernelRow{K::embedding_bwd, "embedding_bwd", memory, "tokens(T), dy(T,h) -> dW(V,h) +=",
+              "T, h, V", "scatter-add of dy rows this rank owns"},
+    KernelRow{K::position_fwd, "position_fwd", memory, "x(T,h), P(s,h) -> y(T,h)", "T, h, micro",
+              "y[r] = x[r] + P[position(r)]"},
+    KernelRow{K::position_bwd, "position_bwd", memory, "dy(T,h) -> dP(s,h) +=", "T, h, micro",
+              "dP[position(r)] += dy[r]"},
+    KernelRow{K::layernorm_fwd, "layernorm_fwd", memory,
+              "x(T,h), gamma(h), beta(h) -> y(T,h), stats(2,T)", "T, h", "eps 1e-5"},
+    KernelRow{K::layernorm_bwd, "layernorm_bwd", memory,
+              "dy(T,h), x(T,h), gamma(h), stats(2,T) -> dx(T,h), dgamma(h) +=, dbeta(h) +=", "T, h",
+              ""},
+    KernelRow{K::rmsnorm_fwd, "rmsnorm_fwd", memory, "x(T,h), gamma(h) -> y(T,h), stats(T)", "T, h",
+              "eps 1e-5"},
+    KernelRow{K::rmsnorm_bwd, "rmsnorm_bwd", memory,
+              "dy(T,h), x(T,h), gamma(h), stats(T) -> dx(T,h), dgamma(h) +=", "T, h", ""},
+    KernelRow{K::gemm_fwd, "gemm_fwd", gemm, "A(M,K), W(N,K) [, bias(N)] -> C(M,N)", "M, N, K",
+              "C = A W^T [+ bias]; 2MNK FLOP"},
+    KernelRow{K::gemm_dgrad, "gemm_dgrad", gemm, "dC(M,N), W(N,K) -> dA(M,K)", "M, N, K",
+              "dA = dC W; 2MNK FLOP"},
+    KernelRow{K::gemm_wgrad, "gemm_wgrad", gemm, "dC(M,N), A(M,K) -> dW(N,K) [+=]", "M, N, K",
+              "dW = dC^T A, accumulated with kAccumulate; 2MNK FLOP"},
+    KernelRow{K::bias_bwd, "bias_bwd", memory, "dC(M,N) -> dbias(N) +=", "M, N", "column sums"},
+    KernelRow{K::rope_fwd, "rope_fwd", memory, "qkv(T,(a+2k)d) -> qkv in place",
+              "T, a, k, d, micro", "rotates q and k by the global position of the row"},
+    KernelRow{K::rope_bwd, "rope_bwd", memory, "dqkv(T,(a+2k)d) -> dqkv in place",
+              "T, a, k, d, micro", "the transposed rotation"},
+    KernelRow{
+        K::flash_fwd, "flash_fwd", attention, "qkv(T,(a+2k)d) -> out(T,a d), lse(T a)",
+        "micro, s, a, k, d",
+        "softmax(q k^T / sqrt(d)) v per head, causal; 4 micro a s^2 d FLOP, half when causal"},
+    KernelRow{K::flash_bwd, "flash_bwd", attention,
+              "dout(T,a d), qkv(T,(a+2k)d), out(T,a d), lse(T a) -> dqkv(T,(a+2k)d)",
+              "micro, s, a, k, d", "5 matrix products against the forward's 2: 2.5x its FLOP"},
+    KernelRow{K::scores_fwd, "scores_fwd", gemm, "qkv(T,(a+2k)d) -> S(micro a, s, s)",
+              "micro, s, a, k, d", "batched q k^T / sqrt(d), not masked; 2 micro a s^2 d FLOP"},
+    KernelRow{K::softmax_fwd, "softmax_fwd", memory, "S(micro a, s, s) -> P, may be in place",
+              "micro, s, a", "masks future keys, adds alibi, softmax over keys"},
+    KernelRow{K::context_fwd, "context_fwd", gemm, "P(micro a, s, s), qkv(T,(a+2k)d) -> out(T,a d)",
+              "micro, s, a, k, d", "batched P v"},
+    KernelRow{K::context_bwd, "context_bwd", gemm,
+              "dout(T,a d), P(micro a, s, s), qkv(T,(a+2k)d) -> dP(micro a, s, s), dqkv(T,(a+2k)d) "
+              "[v part]",
+              "micro, s, a, k, d", "4 micro a s^2 d FLOP; overwrites only the v columns of dqkv"},
+    KernelRow{K::softmax_bwd, "softmax_bwd", memory,
+              "dP(micro a, s, s), P(micro a, s, s) -> dS, may be in place", "micro, s, a",
+              "dS = P (dP - sum(P dP)), masked"},
+    KernelRow{K::scores_bwd, "scores_bwd", gemm,
+              "dS(micro a, s, s), qkv(T,(a+2k)d) -> dqkv(T,(a+2k)d) [q and k parts]",
+              "micro, s, a, k, d",
+              "4 micro a s^2 d FLOP; overwrites only the q and k columns of dqkv"},
+    KernelRow{K::activation_fwd, "activation_fwd", memory, "x(T,f) or x(T,2f) -> y(T,f)",
+              "T, f, activation", "gelu (tanh form), relu2; swiglu, geglu of [gate | up]"},
+    KernelRow{K::activation_bwd, "activation_bwd", memory,
+              "dy(T,f), x(T,f) or x(T,2f) -> dx like x", "T, f, activation", ""},
+    KernelRow{K::dropout_fwd, "dropout_fwd", memory, "x(R,C) -> y(R,C), mask(R,C)",
+              "R, C, site, micro, s, a",
+              "counter-based mask of (seed, step, layer, site, global element)"},
+    KernelRow{K::dropout_bwd, "dropout_bwd", memory, "dy(R,C), mask(R,C) -> dx(R,C)",
+              "R, C, site, micro, s, a", ""},
+    KernelRow{K::residual_add, "residual_add", memory,
+              "x(T,h), residual(T,h) [, bias(h)] -> y(T,h)", "T, h", ""},
+    KernelRow{K::dropout_add, "dropout_add", memory,
+              "x(T,h), residual(T,h) [, bias(h)] -> y(T,h), mask(T,h)", "T, h, site, micro",
+              "y = dropout(x + bias) + residual"},
+    KernelRow{K::add, "add", memory, "x(n), y(n) -> z(n)", "n", "may be in place"},
+    KernelRow{K::cast, "cast", memory, "x(n) -> y(n)", "n", "change of element type"},
+    KernelRow{K::copy, "copy", memory, "x(n) -> y(n)", "n", ""},
+    KernelRow{K::zero, "zero", memory, "-> x(n)", "n", ""},
+    KernelRow{K::scale, "scale", memory, "x(n) -> x(n) in place", "n, 1/k", "x *= 1/dims[1]"},
+    KernelRow{K::accumulate, "accumulate", memory, "x(n) -> y(n) +=", "n", ""},
+    KernelRow{K::ce_max, "ce_max", memory, "logits(T,V) -> max(T)", "T, V",
+              "over the unpadded columns of this rank"},
+    KernelRow{K::ce_partial, "ce_partial", memory,
+              "logits(T,V), labels(T), max(T) -> probs(T,V), target(T), sum(T)", "T, V",
+              "probs = exp(logits - max), 0 in padded columns; target = logit - max of the label "
+              "when owned, else 0"},
+    KernelRow{K::ce_loss, "ce_loss", memory, "target(T), sum(T) -> loss(1) +=", "T, k",
+              "loss += sum_r (log(sum) - target) / k"},
+    KernelRow{K::ce_bwd, "ce_bwd", memory, "probs(T,V), sum(T), labels(T) -> dlogits(T,V)",
+              "T, V, k", "(probs / sum - onehot) / k, 0 in padded columns; may be in place"},
+    KernelRow{K::sum_squares, "sum_squares", memory, "g(n) -> norm2(1) +=", "n",
+              "skips elements another rank of the norm's group also holds"},
+    KernelRow{K::clip_coefficient, "clip_coefficient", memory, "norm2(1) -> coefficient(1)", "1",
+              "min(1, max_norm / (sqrt(norm2) + 1e-6)), max_norm 1"},
+    KernelRow{K::adamw, "adamw", memory, "g(n), coefficient(1) -> master(n), m(n), v(n), w(n)", "n",
+              "AdamW with decoupled weight decay on coefficient * g; w = cast(master)"},
+    KernelRow{K::sgd, "sgd", memory, "g(n), coefficient(1) -> master(n), w(n)", "n",
+              "master -= lr * coefficient * g; w = cast(master)"},
+    KernelRow{K::host_work, "host_work", host, "", "kind",
+              "time of the host alone: data loading, framework code"},
+};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (kRows[i].kernel != static_cast<Kernel>(i)) return false;
+  }
+  return kRows.size() == static_cast<std::size_t>(Kernel::count);
+}
+static_assert(in_order(), "kernel rows stand in the order of the enum");
+
+}  // namespace
+
+std::span<const KernelRow> kernel_table() {
+  return kRows;
+}
+
+const KernelRow& row_of(Kernel kernel) {
+  CHECK(kernel < Kernel::count, "kernel out of range");
+  return kRows[static_cast<std::size_t>(kernel)];
+}
+
+}  // namespace windtunnel

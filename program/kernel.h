@@ -1,0 +1,110 @@
+#pragma once
+// The compute kernels a program may contain, and what each computes.
+//
+// One row per kernel in `kernel_table()`: the contract that the interpreter, the CPU and CUDA
+// devices and the cost models all follow. Operands of an op are listed inputs first, then outputs;
+// an output marked `+=` is accumulated into, all others are overwritten. An output may be the same
+// slot as an input (in place).
+//
+// Layout: activations are row-major (rows, columns); row = position * micro + sample ("sequence
+// first"), so a sequence-parallel shard is a contiguous range of rows. T rows of this rank, h
+// hidden, a query heads, k key/value heads and f feed-forward width *of this rank*, d head dim, V
+// vocabulary rows of this rank. A fused qkv row is [q heads | k heads | v heads], a gated MLP row
+// [gate | up].
+
+#include <cstdint>
+#include <span>
+
+namespace windtunnel {
+
+enum class Kernel : std::uint8_t {
+  none,
+  // data
+  load_tokens,
+  load_labels,
+  // embedding
+  embedding_fwd,
+  embedding_bwd,
+  position_fwd,
+  position_bwd,
+  // norms
+  layernorm_fwd,
+  layernorm_bwd,
+  rmsnorm_fwd,
+  rmsnorm_bwd,
+  // matrix products
+  gemm_fwd,
+  gemm_dgrad,
+  gemm_wgrad,
+  bias_bwd,
+  // attention
+  rope_fwd,
+  rope_bwd,
+  flash_fwd,
+  flash_bwd,
+  scores_fwd,
+  softmax_fwd,
+  context_fwd,
+  context_bwd,
+  softmax_bwd,
+  scores_bwd,
+  // elementwise
+  activation_fwd,
+  activation_bwd,
+  dropout_fwd,
+  dropout_bwd,
+  residual_add,
+  dropout_add,
+  add,
+  cast,
+  copy,
+  zero,
+  scale,
+  accumulate,
+  // loss
+  ce_max,
+  ce_partial,
+  ce_loss,
+  ce_bwd,
+  // optimizer
+  sum_squares,
+  clip_coefficient,
+  adamw,
+  sgd,
+  // host-side work with no device kernel
+  host_work,
+  count
+};
+
+/// What bounds a kernel: the class its cost model and its uncertainty belong to.
+enum class KernelClass : std::uint8_t { gemm, attention, memory, host, none };
+
+struct KernelRow {
+  Kernel kernel;
+  const char* name;
+  KernelClass cls;
+  const char* operands;  // "inputs -> outputs" with shapes
+  const char* dims;      // meaning of Shape::dims
+  const char* doc;
+};
+
+std::span<const KernelRow> kernel_table();
+const KernelRow& row_of(Kernel kernel);
+inline const char* name_of(Kernel kernel) {
+  return row_of(kernel).name;
+}
+
+/// Shape::attr bits.
+enum ShapeAttr : std::uint16_t {
+  kAttrNone = 0,
+  kAccumulate = 1 << 0,     // gemm_wgrad: dW += instead of =
+  kSequenceShard = 1 << 1,  // rows are this tp rank's contiguous part of the micro-batch's rows
+  kHasBias =
+      1 << 2,  // gemm_fwd, residual_add, dropout_add: a bias(columns) operand is the last input
+  kCausal = 1 << 3,
+  kAlibi = 1 << 4,             // softmax_fwd and flash_*: adds -slope(global head) * (q - k)
+  kAttentionDropout = 1 << 5,  // dropout_*: rows are (sample, head, query), columns keys
+  kFused = 1 << 6,             // a fused implementation (norm, softmax, bias+activation, optimizer)
+};
+
+}  // namespace windtunnel

@@ -1,0 +1,285 @@
+#pragma once
+// A program is what every rank does in one training step: complete enough to be executed, timed and
+// replayed through an allocator.
+//
+// Structure. Ranks that do the same thing share a *role* (step 1: one role per pipeline rank). A
+// role has *segments*, straight lines of ops, and a list of *calls*: a call runs a segment for one
+// model chunk and one micro-batch. The order of ops within calls is the host's issue order. Plain
+// records in vectors, indices instead of pointers.
+//
+// Memory. An operand is a *slot* of the role. A slot lives in static memory (one instance), in a
+// frame (one instance per micro-batch of its chunk) or in scratch (one instance, used inside one
+// call). Slots that are views name a parent and hold no memory of their own. Every other slot is
+// taken by an `alloc` op and given back by a `free` op; statics are taken in the prologue and kept.
+//
+// Ordering. A stream runs its ops in issue order; ops on different streams are ordered only by
+// `record` and `wait`. Event registers follow CUDA's rule: a wait binds to the latest record. Ops
+// on one communicator run in issue order whatever their stream.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "program/kernel.h"
+
+namespace windtunnel {
+
+enum class OpKind : std::uint8_t {
+  compute,
+  collective,
+  send,
+  recv,
+  alloc,
+  free,
+  record,
+  wait,
+  host_work,
+  host_sync
+};
+
+enum class Collective : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  broadcast
+};
+enum class ReduceOp : std::uint8_t { none, sum, average, max };
+
+/// Streams of one device. Everything blocking runs on `compute`.
+enum class Stream : std::uint8_t {
+  compute,
+  tp,
+  dp,
+  pp_send_fwd,
+  pp_recv_fwd,
+  pp_send_bwd,
+  pp_recv_bwd,
+  copy,
+  count
+};
+
+enum class Phase : std::uint8_t { startup, forward, backward, grad_sync, optimizer, param_sync };
+
+/// What an op belongs to: rows of the time breakdown and modules of `recompute`.
+enum class Module : std::uint8_t {
+  none,
+  embedding,
+  norm,
+  attention,
+  core_attention,
+  mlp,
+  activation,
+  residual,
+  head,
+  loss,
+  optimizer,
+  data,
+  pipeline
+};
+
+enum class Category : std::uint8_t {
+  weights,
+  grads,
+  master_weights,
+  optimizer_states,
+  activations,
+  norm_stats,
+  logits,
+  workspace,
+  comm_buffers,
+  inputs,
+  scalars,
+  count
+};
+
+/// When an op of a segment runs, matched against the call's flags.
+enum class When : std::uint8_t {
+  always,
+  first_micro_batch,
+  not_first_micro_batch,
+  last_micro_batch,
+  not_last_micro_batch,
+  first_step
+};
+
+using SlotId = std::uint32_t;
+constexpr std::uint32_t kNone = 0xffffffffU;
+
+enum class Space : std::uint8_t { statics, frame, scratch };
+
+/// One tensor (or view) of a role. Sizes are per rank.
+struct Slot {
+  std::int64_t elements = 0;
+  Dtype dtype = Dtype::none;
+  Space space = Space::scratch;
+  Category category = Category::activations;
+  Stream pool = Stream::compute;  // the allocator pool (PyTorch keeps one per stream)
+  std::int16_t chunk = -1;        // model chunk of a frame slot; -1 for statics
+  std::uint32_t name = 0;         // index into Program::names
+  std::uint32_t parent = kNone;   // a view: slot whose memory this is part of
+  std::int64_t offset = 0;        // view: first element in the parent
+  std::int64_t dp_stride = 0;  // view: offset grows by this times the rank's place in its dp group
+  std::uint32_t param =
+      kNone;  // weights, grads and states of one parameter: index into Program::params
+
+  std::int64_t bytes() const { return bytes_of(dtype, elements); }
+};
+
+/// How a parameter's local elements map to the global tensor of (rows, cols).
+/// Sharded dimension `dim` (0 rows, 1 columns, -1 replicated) is split over tp *per block*: with
+/// blocks {n0, n1, ...} (sizes of consecutive parts of the global dimension) a rank holds part i of
+/// every block.
+struct Param {
+  std::uint32_t name = 0;
+  std::int64_t rows = 1, cols = 1;  // global, unpadded
+  std::int64_t padded_rows = 1;     // vocabulary padding: rows beyond `rows` are zero and stay zero
+  int shard_dim = -1;
+  std::array<std::int64_t, 3> blocks{};  // sizes along shard_dim (padded), unused entries 0
+  enum class Init : std::uint8_t { normal, ones, zeros } init = Init::normal;
+  std::int16_t layer = -1;  // global layer, -1 for embedding and head
+  bool tied_copy = false;   // the last stage's copy of the tied word embedding
+};
+
+/// A kernel or transfer with its sizes: the key of its cost. Equal shapes are stored once.
+struct Shape {
+  Kernel kernel = Kernel::none;
+  Dtype in = Dtype::none, out = Dtype::none, acc = Dtype::none;
+  std::uint16_t attr = kAttrNone;  // ShapeAttr bits
+  std::uint8_t variant = 0;        // implementation: AttentionKernel for attention, else 0
+  std::array<std::int64_t, 6> dims{};
+  std::int64_t bytes_read = 0, bytes_written = 0;  // device-memory traffic, each operand once
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+struct Op {
+  OpKind kind = OpKind::compute;
+  Stream stream = Stream::compute;
+  Phase phase = Phase::forward;
+  Module module = Module::none;
+  When when = When::always;
+  bool recompute = false;
+  bool grouped = false;  // send/recv: starts together with the previous send/recv op
+  Collective collective = Collective::all_reduce;
+  ReduceOp reduce = ReduceOp::none;
+  std::uint8_t launches = 0;    // kernel launches the host pays for
+  std::uint8_t refs = 0;        // operands, inputs first
+  std::uint8_t inputs = 0;      // of these, inputs
+  std::int16_t layer = -1;      // global layer index
+  std::int16_t peer = -1;       // send/recv: the other role
+  std::uint32_t comm = kNone;   // communicator: collectives and send/recv
+  std::uint32_t shape = kNone;  // compute, host_work
+  std::uint32_t ref_begin = 0;  // into Program::refs; alloc and free name their one slot
+  std::uint32_t event = kNone;  // record, wait, host_sync: event register
+  std::int64_t elements =
+      0;  // collectives: elements of the full (gathered) tensor; send/recv: elements
+  Dtype dtype = Dtype::none;  // collectives, send/recv: element type on the wire
+};
+
+struct Segment {
+  std::uint32_t name = 0;
+  std::uint32_t op_begin = 0, op_end = 0;  // into Program::ops
+};
+
+struct Call {
+  std::uint32_t segment = 0;
+  std::int16_t chunk = -1;
+  std::int32_t micro_batch = -1;
+  bool first_micro_batch = false;  // of this chunk, in issue order of its phase
+  bool last_micro_batch = false;
+};
+
+/// Event registers: static, or one instance per (chunk, micro-batch) of the call that names them.
+struct Event {
+  std::uint32_t name = 0;
+  bool per_frame = false;
+};
+
+struct Chunk {
+  int global_chunk = 0;                // position in the model's order
+  int layer_begin = 0, layer_end = 0;  // global layers
+  bool has_embedding = false, has_head = false;
+};
+
+struct Role {
+  int pipeline_rank = 0;
+  std::vector<Chunk> chunks;
+  std::vector<Slot> slots;
+  std::vector<Event> events;
+  std::vector<Call> prologue;  // run once before the first step: takes static memory
+  std::vector<Call> calls;     // one training step
+};
+
+enum Axis : std::uint8_t { kAxisTp = 1, kAxisCp = 2, kAxisEp = 4, kAxisDp = 8, kAxisPp = 16 };
+
+/// A communicator is one group per setting of the axes it does not span; members are a function of
+/// the rank. `first_and_last_pp` restricts the pp axis to its two ends (tied embeddings).
+struct Comm {
+  std::string name;  // "tp", "dp", "pp_fwd", "embedding", "model", "world"
+  std::uint8_t axes = 0;
+  bool first_and_last_pp = false;
+};
+
+/// Degrees and placement. `order` lists axes innermost first; rank = sum of coordinate * stride.
+struct Mesh {
+  int tp = 1, cp = 1, ep = 1, dp = 1, pp = 1;
+  std::array<Axis, 5> order{kAxisTp, kAxisCp, kAxisEp, kAxisDp, kAxisPp};
+
+  std::int64_t ranks() const { return std::int64_t{tp} * cp * dp * pp; }
+};
+
+/// What the executors need to know of the training job; the same for every rank.
+struct Job {
+  std::int64_t micro = 1, sequence = 1, micro_batches = 1, global_batch = 1;
+  std::int64_t vocab = 1;  // unpadded
+  std::int64_t heads = 1;  // global query heads (alibi slopes, dropout)
+  double attention_dropout = 0.0, hidden_dropout = 0.0;
+  double model_flops_per_step = 0.0;
+};
+
+struct Program {
+  Mesh mesh;
+  Job job;
+  std::vector<std::string> names;
+  std::vector<Shape> shapes;
+  std::vector<Op> ops;
+  std::vector<SlotId> refs;
+  std::vector<Segment> segments;
+  std::vector<Comm> comms;
+  std::vector<Param> params;
+  std::vector<Role> roles;
+
+  std::span<const SlotId> operands(const Op& op) const {
+    return {refs.data() + op.ref_begin, op.refs};
+  }
+  std::span<const Op> ops_of(const Call& call) const {
+    const Segment& s = segments[call.segment];
+    return {ops.data() + s.op_begin, ops.data() + s.op_end};
+  }
+};
+
+/// Whether `op` runs in this call (its `when` against the call's flags and the step number, from
+/// 0).
+inline bool runs(const Op& op, const Call& call, int step) {
+  switch (op.when) {
+    case When::always:
+      return true;
+    case When::first_micro_batch:
+      return call.first_micro_batch;
+    case When::not_first_micro_batch:
+      return !call.first_micro_batch;
+    case When::last_micro_batch:
+      return call.last_micro_batch;
+    case When::not_last_micro_batch:
+      return !call.last_micro_batch;
+    case When::first_step:
+      return step == 0;
+  }
+  return true;
+}
+
+}  // namespace windtunnel
