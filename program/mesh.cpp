@@ -1,0 +1,181 @@
+#include "program/mesh.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace windtunnel {
+
+namespace {
+
+std::size_t place_of(const Grid& grid, Axis axis) {
+  for (std::size_t i = 0; i < grid.axes.size(); ++i) {
+    if (grid.axes[i] == axis) return i;
+  }
+  return grid.axes.size();
+}
+
+}  // namespace
+
+int Coordinates::at(Axis axis) const {
+  switch (axis) {
+    case kAxisTp:
+      return tp;
+    case kAxisCp:
+      return cp;
+    case kAxisEp:
+      return ep;
+    case kAxisDp:
+      return dp;
+    case kAxisPp:
+      return pp;
+  }
+  CHECK(false, "one axis at a time");
+  return 0;
+}
+
+void Coordinates::set(Axis axis, int value) {
+  switch (axis) {
+    case kAxisTp:
+      tp = value;
+      return;
+    case kAxisCp:
+      cp = value;
+      return;
+    case kAxisEp:
+      ep = value;
+      return;
+    case kAxisDp:
+      dp = value;
+      return;
+    case kAxisPp:
+      pp = value;
+      return;
+  }
+  CHECK(false, "one axis at a time");
+}
+
+int Grid::ranks() const {
+  int total = 1;
+  for (const int s : sizes) total *= s;
+  return total;
+}
+
+int Grid::size(Axis axis) const {
+  const std::size_t place = place_of(*this, axis);
+  CHECK(place < axes.size(), "every axis stands in the order");
+  return sizes[place];
+}
+
+int Grid::stride(Axis axis) const {
+  const std::size_t place = place_of(*this, axis);
+  CHECK(place < axes.size(), "every axis stands in the order");
+  int product = 1;
+  for (std::size_t i = 0; i < place; ++i) product *= sizes[i];
+  return product;
+}
+
+Grid dense_grid(const Mesh& mesh) {
+  Grid grid{.axes = mesh.order, .sizes = {}};
+  for (std::size_t i = 0; i < grid.axes.size(); ++i) {
+    switch (grid.axes[i]) {
+      case kAxisTp:
+        grid.sizes[i] = mesh.tp;
+        break;
+      case kAxisCp:
+        grid.sizes[i] = mesh.cp;
+        break;
+      case kAxisEp:
+        grid.sizes[i] = 1;
+        break;
+      case kAxisDp:
+        grid.sizes[i] = mesh.dp;
+        break;
+      case kAxisPp:
+        grid.sizes[i] = mesh.pp;
+        break;
+    }
+  }
+  return grid;
+}
+
+Grid expert_grid(const Mesh& mesh, int expert_tp) {
+  const int per_stage = mesh.tp * mesh.cp * mesh.dp;
+  CHECK(expert_tp > 0 && per_stage % (expert_tp * mesh.ep) == 0,
+        "expert tp * ep divides the ranks of a pipeline stage");
+  Mesh expert = mesh;
+  expert.tp = expert_tp;
+  expert.cp = 1;
+  expert.dp = per_stage / (expert_tp * mesh.ep);
+  Grid grid = dense_grid(expert);
+  grid.sizes[place_of(grid, kAxisEp)] = mesh.ep;
+  return grid;
+}
+
+int rank_of(const Grid& grid, const Coordinates& coordinates) {
+  int rank = 0;
+  int stride = 1;
+  for (std::size_t i = 0; i < grid.axes.size(); ++i) {
+    const int digit = coordinates.at(grid.axes[i]);
+    CHECK(digit >= 0 && digit < grid.sizes[i], "coordinate within its axis");
+    rank += digit * stride;
+    stride *= grid.sizes[i];
+  }
+  return rank;
+}
+
+Coordinates coordinates_of(const Grid& grid, int rank) {
+  CHECK(rank >= 0 && rank < grid.ranks(), "rank within the grid");
+  Coordinates coordinates;
+  for (std::size_t i = 0; i < grid.axes.size(); ++i) {
+    coordinates.set(grid.axes[i], rank % grid.sizes[i]);
+    rank /= grid.sizes[i];
+  }
+  return coordinates;
+}
+
+std::vector<int> members(const Grid& grid, std::uint8_t axes, int rank) {
+  Coordinates base = coordinates_of(grid, rank);
+  for (const Axis axis : grid.axes) {
+    if (axes & axis) base.set(axis, 0);
+  }
+  std::vector<int> result{rank_of(grid, base)};
+  int stride = 1;
+  for (std::size_t i = 0; i < grid.axes.size(); ++i) {
+    if (axes & grid.axes[i]) {
+      const std::size_t before = result.size();
+      for (int k = 1; k < grid.sizes[i]; ++k) {
+        for (std::size_t j = 0; j < before; ++j) result.push_back(result[j] + k * stride);
+      }
+    }
+    stride *= grid.sizes[i];
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank) {
+  const Grid grid = dense_grid(mesh);
+  std::vector<int> all = members(grid, comm.axes, rank);
+  if (!comm.first_and_last_pp) return all;
+  const auto at_an_end = [&](int r) {
+    const int stage = coordinates_of(grid, r).pp;
+    return stage == 0 || stage == mesh.pp - 1;
+  };
+  if (!at_an_end(rank)) return {};
+  std::erase_if(all, [&](int r) { return !at_an_end(r); });
+  return all;
+}
+
+int group_size(const Mesh& mesh, const Comm& comm) {
+  int size = 1;
+  if (comm.axes & kAxisTp) size *= mesh.tp;
+  if (comm.axes & kAxisCp) size *= mesh.cp;
+  if (comm.axes & kAxisDp) size *= mesh.dp;
+  if (comm.axes & kAxisPp) {
+    size *= comm.first_and_last_pp ? std::min(2, mesh.pp) : mesh.pp;
+  }
+  return size;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,59 @@
+#pragma once
+// Rank arithmetic: ranks are numbers in a mixed radix whose digits are the parallel coordinates.
+//
+// A `Grid` lists axes innermost (fastest) first; rank = sum of coordinate * stride, and the stride
+// of an axis is the product of the sizes before it. Dense layers and experts see the same ranks
+// through two grids: the dense one has (tp, cp, dp, pp) digits and no expert axis, the expert one
+// (etp, ep, edp, pp) digits; pipeline groups coincide. Orders: Megatron-LM
+// megatron/core/parallel_state.py (RankGenerator) @d98e8a6; Llama 3 paper (arXiv 2407.21783) has dp
+// outermost.
+
+#include <array>
+#include <vector>
+
+#include "program/program.h"
+
+namespace windtunnel {
+
+/// A rank's place on each axis; axes a grid does not have stay 0.
+struct Coordinates {
+  int tp = 0, cp = 0, ep = 0, dp = 0, pp = 0;
+
+  int at(Axis axis) const;
+  void set(Axis axis, int value);
+  friend bool operator==(const Coordinates&, const Coordinates&) = default;
+};
+
+/// Axes innermost first; axes of size 1 are kept (stride of their place, coordinate 0).
+struct Grid {
+  std::array<Axis, 5> axes{};
+  std::array<int, 5> sizes{};
+
+  int ranks() const;
+  int size(Axis axis) const;
+  int stride(Axis axis) const;
+};
+
+/// The grid of dense layers: the mesh's order with ep of size 1.
+Grid dense_grid(const Mesh& mesh);
+
+/// The grid of expert layers: tp is `expert_tp`, cp is 1, dp is what is left.
+/// Precondition: expert_tp * mesh.ep divides tp * cp * dp.
+Grid expert_grid(const Mesh& mesh, int expert_tp);
+
+/// Precondition: every coordinate is below its axis' size.
+int rank_of(const Grid& grid, const Coordinates& coordinates);
+/// Precondition: 0 <= rank < grid.ranks().
+Coordinates coordinates_of(const Grid& grid, int rank);
+
+/// Ranks, ascending, that differ from `rank` only on `axes` (a mask of Axis bits).
+std::vector<int> members(const Grid& grid, std::uint8_t axes, int rank);
+
+/// Members of the communicator's group that `rank` belongs to, ascending, on the dense grid; empty
+/// when the communicator is restricted to the ends of the pipeline and `rank` is not on one.
+std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank);
+
+/// Size of the communicator's groups.
+int group_size(const Mesh& mesh, const Comm& comm);
+
+}  // namespace windtunnel

@@ -1,0 +1,88 @@
+// Is rank arithmetic the published one? Oracles O-120..O-123 of the closed-form table.
+
+#include "program/mesh.h"
+
+#include <gtest/gtest.h>
+
+namespace windtunnel {
+namespace {
+
+using Group = std::vector<int>;
+
+Mesh megatron_mesh(int tp, int cp, int dp, int pp) {
+  return {.tp = tp, .cp = cp, .dp = dp, .pp = pp};
+}
+
+TEST(Mesh, O120MegatronOrderWithoutContextParallel) {
+  const Grid grid = dense_grid(megatron_mesh(2, 1, 2, 4));
+  EXPECT_EQ(members(grid, kAxisPp, 0), (Group{0, 4, 8, 12}));
+  EXPECT_EQ(members(grid, kAxisDp, 0), (Group{0, 2}));
+  EXPECT_EQ(members(grid, kAxisDp, 1), (Group{1, 3}));
+}
+
+TEST(Mesh, O121MegatronOrderWithContextParallel) {
+  const Grid grid = dense_grid(megatron_mesh(2, 2, 2, 2));
+  EXPECT_EQ(members(grid, kAxisTp, 1), (Group{0, 1}));
+  EXPECT_EQ(members(grid, kAxisCp, 4), (Group{4, 6}));
+  EXPECT_EQ(members(grid, kAxisDp, 8), (Group{8, 12}));
+  EXPECT_EQ(members(grid, kAxisPp, 9), (Group{1, 9}));
+  EXPECT_EQ(members(grid, kAxisDp | kAxisCp, 1), (Group{1, 3, 5, 7}));
+  EXPECT_EQ(members(grid, kAxisTp | kAxisCp, 0), (Group{0, 1, 2, 3}));
+}
+
+TEST(Mesh, O122Llama3OrderHasDataParallelOutermost) {
+  Mesh mesh = megatron_mesh(2, 2, 2, 2);
+  mesh.order = {kAxisTp, kAxisCp, kAxisPp, kAxisDp, kAxisEp};
+  const Grid grid = dense_grid(mesh);
+  EXPECT_EQ(members(grid, kAxisPp, 5), (Group{1, 5}));
+  EXPECT_EQ(members(grid, kAxisDp, 0), (Group{0, 8}));
+  EXPECT_EQ(members(grid, kAxisDp, 9), (Group{1, 9}));
+}
+
+TEST(Mesh, O123ExpertGroups) {
+  Mesh mesh = megatron_mesh(1, 1, 8, 2);
+  mesh.ep = 4;
+  const Grid grid = expert_grid(mesh, 1);
+  EXPECT_EQ(grid.ranks(), 16);
+  EXPECT_EQ(members(grid, kAxisEp, 2), (Group{0, 1, 2, 3}));
+  EXPECT_EQ(members(grid, kAxisEp, 4), (Group{4, 5, 6, 7}));
+  EXPECT_EQ(members(grid, kAxisDp, 4), (Group{0, 4}));
+  EXPECT_EQ(members(grid, kAxisPp, 8), (Group{0, 8}));
+}
+
+TEST(Mesh, CoordinatesAndRankAreInverse) {
+  Mesh mesh = megatron_mesh(2, 3, 5, 4);
+  mesh.order = {kAxisCp, kAxisPp, kAxisTp, kAxisEp, kAxisDp};
+  const Grid grid = dense_grid(mesh);
+  ASSERT_EQ(grid.ranks(), 120);
+  for (int rank = 0; rank < grid.ranks(); ++rank) {
+    EXPECT_EQ(rank_of(grid, coordinates_of(grid, rank)), rank);
+  }
+}
+
+TEST(Mesh, GroupsOfAnAxisPartitionTheRanks) {
+  const Grid grid = dense_grid(megatron_mesh(2, 2, 3, 2));
+  std::vector<int> seen(static_cast<std::size_t>(grid.ranks()), 0);
+  for (int rank = 0; rank < grid.ranks(); ++rank) {
+    const Group group = members(grid, kAxisTp | kAxisDp, rank);
+    EXPECT_EQ(group.size(), 6U);
+    if (group.front() == rank) {
+      for (const int member : group) ++seen[static_cast<std::size_t>(member)];
+    }
+  }
+  for (const int times : seen) EXPECT_EQ(times, 1);
+}
+
+TEST(Mesh, EmbeddingGroupHoldsTheEndsOfThePipeline) {
+  const Mesh mesh = megatron_mesh(2, 1, 2, 4);
+  const Comm embedding{.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true};
+  EXPECT_EQ(members(mesh, embedding, 13), (Group{1, 13}));
+  EXPECT_TRUE(members(mesh, embedding, 4).empty());
+  EXPECT_EQ(group_size(mesh, embedding), 2);
+  const Comm model{.name = "model", .axes = kAxisPp | kAxisTp};
+  EXPECT_EQ(group_size(mesh, model), 8);
+  EXPECT_EQ(members(mesh, model, 3), (Group{2, 3, 6, 7, 10, 11, 14, 15}));
+}
+
+}  // namespace
+}  // namespace windtunnel
