@@ -1,4 +1,4 @@
-# How targets are made: one library per folder, one test binary per tested folder.
+# How libraries are made: one per folder, with the flags that all code is compiled with.
 
 add_library(windtunnel_flags INTERFACE)
 target_include_directories(windtunnel_flags INTERFACE ${CMAKE_SOURCE_DIR})
@@ -21,19 +21,4 @@ function(windtunnel_library name)
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE windtunnel_flags ${ARG_LINKS})
   endif()
-endfunction()
-
-# windtunnel_test(NAME SOURCES a_test.cpp ... LINKS lib ... [LABELS unit])
-# One GoogleTest binary; each of its tests is one CTest test.
-include(GoogleTest)
-find_package(GTest REQUIRED)
-function(windtunnel_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;LABELS" ${ARGN})
-  if(NOT ARG_LABELS)
-    set(ARG_LABELS unit)
-  endif()
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE windtunnel_flags ${ARG_LINKS} GTest::gtest GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE WINDTUNNEL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${ARG_LABELS}")
 endfunction()
