@@ -13,11 +13,14 @@ std::string render_all(const std::vector<Diagnostic>& all) {
   return text;
 }
 
-/// Spaces under the text before `column`, tabs kept so that the caret lines up.
+/// Spaces under the text before `column` (in bytes), tabs kept so that the caret lines up; the
+/// second and later bytes of a UTF-8 character take no room on a screen.
 std::string caret_indent(const std::string& line, int column) {
   std::string indent;
   for (int i = 0; i + 1 < column && i < static_cast<int>(line.size()); ++i) {
-    indent += line[static_cast<std::size_t>(i)] == '\t' ? '\t' : ' ';
+    const unsigned char c = static_cast<unsigned char>(line[static_cast<std::size_t>(i)]);
+    if ((c & 0xC0U) == 0x80U) continue;
+    indent += c == '\t' ? '\t' : ' ';
   }
   return indent;
 }
@@ -31,7 +34,8 @@ std::string render(const Diagnostic& d) {
   }
   text += (text.empty() ? "error: " : " error: ") + d.message;
   if (!d.source_line.empty()) {
-    text += "\n  " + d.source_line + "\n  " + caret_indent(d.source_line, d.position.column) + "^";
+    text += "\n  " + d.source_line + "\n  " +
+            caret_indent(d.source_line, d.position.column - d.line_offset) + "^";
   }
   if (!d.hint.empty()) text += "\n  hint: " + d.hint;
   return text;

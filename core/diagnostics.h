@@ -23,6 +23,7 @@ struct Diagnostic {
   std::string message;
   std::string hint;         // allowed values, nearest name, a unit example; may be empty
   std::string source_line;  // the text of the line, for the caret; may be empty
+  int line_offset = 0;      // bytes of the line that were cut off before `source_line`
 };
 
 /// `file:line:col: error: message`, then the line, a caret and the hint where there are any.
