@@ -119,6 +119,7 @@ struct Slot {
   Category category = Category::activations;
   Stream pool = Stream::compute;  // the allocator pool (PyTorch keeps one per stream)
   std::int16_t chunk = -1;        // model chunk of a frame slot; -1 for statics
+  std::int16_t layer = -1;        // global layer; -1 outside the layers
   std::uint32_t name = 0;         // index into Program::names
   std::uint32_t parent = kNone;   // a view: slot whose memory this is part of
   std::int64_t offset = 0;        // view: first element in the parent
