@@ -31,8 +31,9 @@ struct MoeShape {
   std::int64_t shared_experts = 0;  // their width together = shared_experts * ffn
   std::int64_t dense_layers = 0;    // the first layers that keep a dense MLP
   std::int64_t every = 1;           // every n-th layer is MoE
-  std::optional<double> capacity_factor;
-  double imbalance = 1.0;  // max / mean load
+  std::optional<double> capacity_factor = {};
+  double imbalance = 1.0;    // max / mean load
+  bool router_bias = false;  // one selection bias per expert (DeepSeek-V3, aux-loss free)
 };
 
 struct Model {
@@ -58,6 +59,9 @@ struct Model {
   std::optional<MlaShape> mla;
   std::optional<MoeShape> moe;
   std::int64_t mtp_layers = 0;
+  bool qkv_bias = false;        // a bias on the qkv product alone (Qwen2); implied by `bias`
+  bool qk_norm = false;         // RMSNorm over head_dim on q and on k (Qwen3)
+  bool embedding_norm = false;  // LayerNorm after the word embedding (BLOOM)
 
   std::int64_t query_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }
