@@ -1,0 +1,56 @@
+"""tools/check_files on planted trees."""
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "check_files"
+
+
+def findings(files):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["git", "init", "--quiet", folder], check=True)
+        for name, text in files.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        done = subprocess.run([TOOL, folder], capture_output=True, text=True)
+        assert done.stderr == "", done.stderr
+        assert done.returncode == (1 if done.stdout else 0), done
+        return done.stdout.splitlines()
+
+
+class CheckFiles(unittest.TestCase):
+    def test_a_tidy_folder_passes(self):
+        self.assertEqual(findings({"core/a.h": "#pragma once\n", "core/a.cpp": "\n" * 600, "core/README.md": "core\n"}), [])
+
+    def test_a_long_file_is_caught(self):
+        self.assertEqual(findings({"core/a.cpp": "\n" * 601, "core/README.md": ""}),
+                         ["core/a.cpp:600: 601 lines, the limit is 600"])
+
+    def test_data_may_be_long(self):
+        self.assertEqual(findings({"scenarios/a.yaml": "\n" * 2000, "tests/golden/a.txt": "\n" * 2000}), [])
+
+    def test_pages_have_limits(self):
+        found = findings({"README.md": "\n" * 151, "CONTRIBUTING.md": "\n" * 121, "core/README.md": "\n" * 16,
+                          "docs/accuracy.md": "\n" * 500})
+        self.assertEqual([line.split(":")[0] for line in found], ["CONTRIBUTING.md", "README.md", "core/README.md"])
+
+    def test_a_leftover_is_caught(self):
+        word = "TO" + "DO"
+        self.assertEqual(findings({"core/a.cpp": f"\n// {word}: later\n", "core/README.md": ""}),
+                         [f"core/a.cpp:2: leftover `{word}`: do it or file an issue"])
+
+    def test_a_header_without_pragma_once_is_caught(self):
+        self.assertEqual(findings({"core/a.h": "int a;\n", "core/README.md": ""}),
+                         ["core/a.h:1: a header starts with #pragma once"])
+
+    def test_a_folder_of_code_without_a_readme_is_caught(self):
+        self.assertEqual(findings({"sim/engine/a.cpp": ""}), ["sim/engine/README.md:1: is missing"])
+
+    def test_one_readme_serves_all_tests(self):
+        self.assertEqual(findings({"tests/core/a_test.cpp": "", "tests/README.md": ""}), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
