@@ -10,7 +10,8 @@ namespace {
 /// The width of one head when no field states it.
 std::int64_t head_dim_of(HfFields& fields, const Model& m) {
   if (const auto stated = fields.optional_count("head_dim")) return *stated;
-  if (m.hidden % m.heads != 0) {
+  // A field that was refused stands at 1: nothing follows from it.
+  if (m.hidden % m.heads != 0 && fields.errors().empty()) {
     fields.refuse("num_attention_heads",
                   fmt::format("hidden size {} is not a multiple of {} heads", m.hidden, m.heads));
   }
