@@ -124,6 +124,7 @@ struct Slot {
   std::uint32_t parent = kNone;   // a view: slot whose memory this is part of
   std::int64_t offset = 0;        // view: first element in the parent
   std::int64_t dp_stride = 0;  // view: offset grows by this times the rank's place in its dp group
+  std::int64_t tp_stride = 0;  // view: ... times its place in its tp group
   std::uint32_t param =
       kNone;  // weights, grads and states of one parameter: index into Program::params
 
