@@ -1,0 +1,119 @@
+#pragma once
+// Vocabulary-parallel cross entropy in four parts, with reductions over the tensor-parallel group
+// between them (Shoeybi et al. 2019, arXiv 1909.08053, section 3).
+//
+// double: loss = sum_r (log sum_j exp(x_rj - max_r) - (x_r,label - max_r)) / k.
+// field: the square error sum_j (x_rj - onehot_rj)^2 / k = (sum_j x_rj^2 - 2 x_r,label + 1) / k.
+// Columns beyond the unpadded vocabulary take no part and have a zero gradient.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/reference/embedding.h"
+#include "kernels/reference/number.h"
+
+namespace windtunnel::reference {
+
+/// This rank holds columns [first_column, first_column + v) of the padded vocabulary.
+struct LossDims {
+  std::int64_t t = 0, v = 0;
+  std::int64_t first_column = 0;
+  std::int64_t vocab = 0;    // unpadded, global
+  std::int64_t divisor = 1;  // k: tokens the loss is averaged over
+
+  bool real(std::int64_t column) const { return first_column + column < vocab; }
+  bool is_label(std::int64_t column, std::int64_t label) const {
+    return real(column) && first_column + column == label;
+  }
+};
+
+/// logits (t, v) -> maxima (t); a rank with padding only gives the lowest number.
+template <class T>
+void ce_max(const LossDims& dims, const T* logits, T* maxima) {
+  for (std::int64_t r = 0; r < dims.t; ++r) {
+    if constexpr (Number<T>::exact) {
+      maxima[r] = T{};
+    } else {
+      T largest = std::numeric_limits<T>::lowest();
+      for (std::int64_t c = 0; c < dims.v && dims.real(c); ++c) {
+        largest = std::fmax(largest, logits[r * dims.v + c]);
+      }
+      maxima[r] = largest;
+    }
+  }
+}
+
+template <class T>
+struct LossPartial {
+  const T* logits;  // (t, v)
+  const T* labels;  // (t)
+  const T* maxima;  // (t), of all ranks
+  T* probs;         // (t, v), may be logits
+  T* target;        // (t)
+  T* sum;           // (t)
+};
+
+template <class T>
+void ce_partial(const LossDims& dims, const LossPartial<T>& o) {
+  for (std::int64_t r = 0; r < dims.t; ++r) {
+    const std::int64_t label = to_token(o.labels[r]);
+    T target{}, sum{};
+    for (std::int64_t c = 0; c < dims.v; ++c) {
+      T& prob = o.probs[r * dims.v + c];
+      if (!dims.real(c)) {
+        prob = T{};
+        continue;
+      }
+      const T x = o.logits[r * dims.v + c] - o.maxima[r];
+      if (dims.is_label(c, label)) target = x;
+      if constexpr (Number<T>::exact) {
+        prob = x;
+        sum += x * x;
+      } else {
+        prob = std::exp(x);
+        sum += prob;
+      }
+    }
+    o.target[r] = target;
+    o.sum[r] = sum;
+  }
+}
+
+/// target (t), sum (t) of all ranks -> loss (1) +=
+template <class T>
+void ce_loss(const LossDims& dims, const T* target, const T* sum, T* loss) {
+  T total{};
+  for (std::int64_t r = 0; r < dims.t; ++r) {
+    if constexpr (Number<T>::exact) {
+      total += sum[r] - target[r] - target[r] + Number<T>::integer(1);
+    } else {
+      total += std::log(sum[r]) - target[r];
+    }
+  }
+  *loss += total * Number<T>::ratio(1, dims.divisor);
+}
+
+/// probs (t, v), sum (t), labels (t) -> dlogits (t, v), may be probs
+template <class T>
+void ce_bwd(const LossDims& dims, const T* probs, const T* sum, const T* labels, T* dlogits) {
+  const T factor = Number<T>::ratio(Number<T>::exact ? 2 : 1, dims.divisor);
+  for (std::int64_t r = 0; r < dims.t; ++r) {
+    const std::int64_t label = to_token(labels[r]);
+    for (std::int64_t c = 0; c < dims.v; ++c) {
+      const std::int64_t i = r * dims.v + c;
+      if (!dims.real(c)) {
+        dlogits[i] = T{};
+        continue;
+      }
+      const T onehot = Number<T>::integer(dims.is_label(c, label) ? 1 : 0);
+      if constexpr (Number<T>::exact) {
+        dlogits[i] = (probs[i] - onehot) * factor;
+      } else {
+        dlogits[i] = (probs[i] / sum[r] - onehot) * factor;
+      }
+    }
+  }
+}
+
+}  // namespace windtunnel::reference

@@ -1,0 +1,371 @@
+#include "runtime/engine.h"
+
+#include <fmt/format.h>
+
+#include "runtime/op_text.h"
+
+namespace windtunnel {
+
+using reference::Number;
+
+template <class T>
+Engine<T>::Engine(const Program& program, const ExecutionOptions& options)
+    : program_(program), options_(options), grid_(dense_grid(program.mesh)) {
+  if (program.mesh.cp != 1 || program.mesh.ep != 1) {
+    throw ExecutionError("the interpreter runs programs of tp, dp and pp only");
+  }
+  for (int id = 0; id < grid_.ranks(); ++id) {
+    const Coordinates at = coordinates_of(grid_, id);
+    const Role* role = nullptr;
+    for (const Role& r : program.roles) {
+      if (r.pipeline_rank == at.pp) role = &r;
+    }
+    if (role == nullptr) throw ExecutionError(fmt::format("pipeline rank {} has no role", at.pp));
+    ranks_.emplace_back(program, *role, id, at);
+  }
+  record_.steps.resize(static_cast<std::size_t>(options.steps));
+}
+
+template <class T>
+ExecutionRecord Engine<T>::run() {
+  bool progress = true;
+  while (progress) {
+    progress = false;
+    for (Rank& rank : ranks_) progress |= advance(rank);
+  }
+  for (const Rank& rank : ranks_) {
+    if (!rank.done) report_stuck();
+  }
+  for (Rank& rank : ranks_) record_.ranks.push_back(rank.memory.counters());
+  return std::move(record_);
+}
+
+template <class T>
+bool Engine<T>::advance(Rank& rank) {
+  bool progress = false;
+  try {
+    while (!rank.done) {
+      if (rank.awaited) {
+        if (!board_.ready(*rank.awaited)) return progress;
+        rank.awaited.reset();
+      }
+      if (rank.position.call < rank.calls().size()) {
+        const Call& call = rank.calls()[rank.position.call];
+        const auto ops = program_.ops_of(call);
+        if (rank.position.op < ops.size()) {
+          const Op& op = ops[rank.position.op];
+          const int step = std::max(rank.position.step, 0);
+          if (runs(op, call, step) && !try_op(rank, op, call)) return progress;
+          ++rank.position.op;
+          progress = true;
+          continue;
+        }
+      }
+      if (!end_call(rank)) return progress;
+      progress = true;
+    }
+  } catch (const ExecutionError& error) {
+    throw ExecutionError(where(rank) + ": " + error.what());
+  }
+  return progress;
+}
+
+template <class T>
+bool Engine<T>::end_call(Rank& rank) {
+  Position& p = rank.position;
+  const std::string scratch = rank.memory.leaked(Space::scratch);
+  if (!scratch.empty()) {
+    throw ExecutionError(scratch + " is scratch and still allocated when its call ends");
+  }
+  if (p.call + 1 < rank.calls().size()) {
+    ++p.call;
+    p.op = 0;
+    return true;
+  }
+  for (auto& [key, instance] : rank.memory.instances()) {
+    const auto root = static_cast<SlotId>(key >> 32);
+    const MemoryRange all{.root = root,
+                          .micro_batch = static_cast<std::int32_t>(key & 0xffffffffU),
+                          .begin = 0,
+                          .end = static_cast<std::int64_t>(instance.data.size())};
+    if (!settle(rank, all, root)) return false;
+  }
+  const std::string frame = rank.memory.leaked(Space::frame);
+  if (!frame.empty()) throw ExecutionError(frame + " is still allocated when the step ends");
+  if (p.step < 0) start_masters(program_, rank);
+  rank.used.clear();
+  p = {.step = p.step + 1, .call = 0, .op = 0};
+  rank.done = p.step >= options_.steps;
+  return true;
+}
+
+template <class T>
+bool Engine<T>::try_op(Rank& rank, const Op& op, const Call& call) {
+  switch (op.kind) {
+    case OpKind::compute:
+      return try_compute(rank, op, call);
+    case OpKind::collective:
+      return try_collective(rank, op, call);
+    case OpKind::send:
+      return try_send(rank, op, call);
+    case OpKind::recv:
+      return try_recv(rank, op, call);
+    case OpKind::alloc:
+      return try_alloc(rank, op, call);
+    case OpKind::free:
+      return try_free(rank, op, call);
+    case OpKind::record:
+    case OpKind::wait:
+    case OpKind::host_work:
+    case OpKind::host_sync:
+      return true;
+  }
+  return true;
+}
+
+template <class T>
+bool Engine<T>::try_alloc(Rank& rank, const Op& op, const Call& call) {
+  const SlotId slot = program_.operands(op)[0];
+  const MemoryRange range = rank.memory.resolve(slot, call.micro_batch);
+  rank.memory.take(range, slot);
+  if (rank.memory.slot(slot).space == Space::statics) {
+    fill_at_start(program_, options_, rank, range, slot);
+  }
+  return true;
+}
+
+template <class T>
+bool Engine<T>::try_free(Rank& rank, const Op& op, const Call& call) {
+  const SlotId slot = program_.operands(op)[0];
+  const MemoryRange range = rank.memory.resolve(slot, call.micro_batch);
+  if (!settle(rank, range, slot)) return false;
+  rank.memory.give_back(range, slot);
+  return true;
+}
+
+template <class T>
+bool Engine<T>::try_compute(Rank& rank, const Op& op, const Call& call) {
+  for (const SlotId slot : program_.operands(op)) {
+    if (!settle(rank, rank.memory.resolve(slot, call.micro_batch), slot)) return false;
+  }
+  compute(rank, op, call);
+  return true;
+}
+
+template <class T>
+bool Engine<T>::try_collective(Rank& rank, const Op& op, const Call& call) {
+  const SlotId in = program_.operands(op).front(), out = program_.operands(op).back();
+  const MemoryRange from = rank.memory.resolve(in, call.micro_batch);
+  const MemoryRange to = rank.memory.resolve(out, call.micro_batch);
+  if (!settle(rank, from, in) || !settle(rank, to, out)) return false;
+  Contribution<T> part{.comm = op.comm,
+                       .group = members(program_.mesh, program_.comms[op.comm], rank.id),
+                       .member = 0,
+                       .shape = {.collective = op.collective,
+                                 .reduce = op.reduce,
+                                 .elements = op.elements,
+                                 .dtype = op.dtype},
+                       .data = {}};
+  if (part.group.empty()) throw ExecutionError("the rank is not a member of the communicator");
+  part.member = static_cast<int>(std::find(part.group.begin(), part.group.end(), rank.id) -
+                                 part.group.begin());
+  const std::int64_t wanted =
+      windtunnel::sizes_of(part.shape, static_cast<std::int64_t>(part.group.size())).out;
+  if (to.elements() != wanted) {
+    throw ExecutionError(fmt::format("{} gives {} elements to each member, {} has {}",
+                                     text_of(part.shape), wanted, rank.memory.name(out),
+                                     to.elements()));
+  }
+  const T* data = rank.memory.written(from, in);
+  part.data.assign(data, data + from.elements());
+  expect_into(rank, op, to, board_.post(std::move(part)));
+  return true;
+}
+
+template <class T>
+bool Engine<T>::try_send(Rank& rank, const Op& op, const Call& call) {
+  const SlotId slot = program_.operands(op)[0];
+  const MemoryRange range = rank.memory.resolve(slot, call.micro_batch);
+  if (!settle(rank, range, slot)) return false;
+  const T* data = rank.memory.written(range, slot);
+  if (range.elements() != op.elements) throw ExecutionError("sends another size than its slot's");
+  board_.send(op.comm, {rank.id, peer_rank(rank, op)}, label(rank, op, call),
+              std::vector<T>(data, data + range.elements()));
+  Traffic& traffic = rank.memory.counters().traffic[{op.comm, op.kind, op.collective}];
+  ++traffic.count;
+  traffic.bytes += bytes_of(op.dtype, op.elements);
+  return true;
+}
+
+template <class T>
+bool Engine<T>::try_recv(Rank& rank, const Op& op, const Call& call) {
+  const SlotId slot = program_.operands(op)[0];
+  const MemoryRange range = rank.memory.resolve(slot, call.micro_batch);
+  if (!settle(rank, range, slot)) return false;
+  if (range.elements() != op.elements) {
+    throw ExecutionError("receives another size than its slot's");
+  }
+  expect_into(rank, op, range,
+              board_.expect(op.comm, {peer_rank(rank, op), rank.id}, label(rank, op, call)));
+  return true;
+}
+
+template <class T>
+bool Engine<T>::settle(Rank& rank, const MemoryRange& range, SlotId named) {
+  Instance<T>& instance = rank.memory.instance(range, named);
+  for (std::size_t i = 0; i < instance.pending.size();) {
+    const Pending pending = instance.pending[i];
+    if (!range.overlaps(pending.begin, pending.end)) {
+      ++i;
+      continue;
+    }
+    if (!board_.ready(pending.ticket)) return false;
+    const std::vector<T> data = board_.take(pending.ticket);
+    std::copy(data.begin(), data.end(), instance.data.begin() + pending.begin);
+    instance.pending.erase(instance.pending.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return true;
+}
+
+template <class T>
+void Engine<T>::expect_into(Rank& rank, const Op& op, const MemoryRange& range,
+                            const Ticket& ticket) {
+  rank.memory.instance(range, range.root)
+      .pending.push_back({.ticket = ticket, .begin = range.begin, .end = range.end});
+  if (op.stream == Stream::compute) rank.awaited = ticket;
+  Traffic& traffic = rank.memory.counters().traffic[{op.comm, op.kind, op.collective}];
+  ++traffic.count;
+  traffic.bytes += bytes_of(op.dtype, op.elements);
+}
+
+template <class T>
+void Engine<T>::compute(Rank& rank, const Op& op, const Call& call) {
+  const Shape& shape = program_.shapes[op.shape];
+  const bool in_step = rank.position.step >= 0;
+  if (in_step) record_used(rank, op, call);
+  const bool updates = shape.kernel == Kernel::adamw || shape.kernel == Kernel::sgd;
+  if (updates && in_step) record_optimizer(rank, op, call, record(rank).gradients);
+  const SlotId last = op.refs > 0 ? program_.operands(op).back() : kNone;
+  const auto last_value = [&] {
+    return *rank.memory.written(rank.memory.resolve(last, call.micro_batch), last);
+  };
+  const T before = shape.kernel == Kernel::ce_loss ? last_value() : T{};
+  const std::vector<ParamRange> ranges =
+      shape.kernel == Kernel::sum_squares ? norm_ranges(rank, op, call) : std::vector<ParamRange>{};
+  run_kernel<T>({.program = program_,
+                 .op = op,
+                 .shape = shape,
+                 .call = call,
+                 .at = rank.at,
+                 .step = std::max(rank.position.step, 0),
+                 .seed = options_.seed,
+                 .memory = rank.memory,
+                 .norm_ranges = ranges});
+  if (!in_step) return;
+  if (updates) record_optimizer(rank, op, call, record(rank).updated);
+  if (shape.kernel == Kernel::ce_loss) {
+    record(rank).losses.push_back({.rank = rank.id,
+                                   .dp_rank = rank.at.dp,
+                                   .micro_batch = call.micro_batch,
+                                   .loss = Number<T>::to_double(last_value() - before)});
+  }
+  if (shape.kernel == Kernel::clip_coefficient) {
+    const SlotId norm = program_.operands(op).front();
+    const T value = *rank.memory.written(rank.memory.resolve(norm, call.micro_batch), norm);
+    record(rank).norms.push_back({.rank = rank.id, .norm2 = Number<T>::to_double(value)});
+  }
+}
+
+template <class T>
+void Engine<T>::record_used(Rank& rank, const Op& op, const Call& call) {
+  if (op.phase != Phase::forward && op.phase != Phase::backward) return;
+  for (std::size_t i = 0; i < op.inputs; ++i) {
+    const SlotId id = program_.operands(op)[i];
+    const Slot& slot = rank.memory.slot(id);
+    if (slot.param == kNone || slot.category != Category::weights) continue;
+    if (!rank.used.insert(id).second) continue;
+    const MemoryRange range = rank.memory.resolve(id, call.micro_batch);
+    for (TensorPiece& piece :
+         pieces_of(rank.params, rank.id, range, rank.memory.written(range, id))) {
+      record(rank).used.push_back(std::move(piece));
+    }
+  }
+}
+
+template <class T>
+void Engine<T>::record_optimizer(Rank& rank, const Op& op, const Call& call,
+                                 std::vector<TensorPiece>& to) {
+  const bool gradients = &to == &record(rank).gradients;
+  const SlotId weight = program_.operands(op).back();
+  const SlotId values = gradients ? program_.operands(op).front() : weight;
+  const MemoryRange weights = rank.memory.resolve(weight, call.micro_batch);
+  const MemoryRange range = rank.memory.resolve(values, call.micro_batch);
+  if (range.elements() != weights.elements()) {
+    throw ExecutionError(rank.memory.name(values) + " and " + rank.memory.name(weight) +
+                         " differ in size");
+  }
+  for (TensorPiece& piece :
+       pieces_of(rank.params, rank.id, weights, rank.memory.written(range, values))) {
+    to.push_back(std::move(piece));
+  }
+}
+
+template <class T>
+std::vector<ParamRange> Engine<T>::norm_ranges(Rank& rank, const Op& op, const Call& call) {
+  const MemoryRange g = rank.memory.resolve(program_.operands(op).front(), call.micro_batch);
+  return rank.params.counted(g.root, g.begin, g.end);
+}
+
+template <class T>
+MessageLabel Engine<T>::label(const Rank& rank, const Op& op, const Call& call) const {
+  const std::int16_t slot_chunk = rank.memory.slot(program_.operands(op)[0]).chunk;
+  const std::int16_t chunk = slot_chunk >= 0 ? slot_chunk : call.chunk;
+  if (chunk < 0) throw ExecutionError("a message of no model chunk");
+  const int global = rank.role->chunks[static_cast<std::size_t>(chunk)].global_chunk;
+  const bool after = (op.phase == Phase::backward) == (op.kind == OpKind::recv);
+  return {.phase = op.phase,
+          .boundary = after ? global : global - 1,
+          .micro_batch = call.micro_batch,
+          .elements = op.elements,
+          .dtype = op.dtype};
+}
+
+template <class T>
+int Engine<T>::peer_rank(const Rank& rank, const Op& op) const {
+  if (op.peer < 0 || static_cast<std::size_t>(op.peer) >= program_.roles.size()) {
+    throw ExecutionError("a message without a peer");
+  }
+  Coordinates peer = rank.at;
+  peer.pp = program_.roles[static_cast<std::size_t>(op.peer)].pipeline_rank;
+  return rank_of(grid_, peer);
+}
+
+template <class T>
+std::string Engine<T>::where(const Rank& rank) const {
+  const Position& p = rank.position;
+  std::string text =
+      fmt::format("rank {} (tp {}, dp {}, pp {}), ", rank.id, rank.at.tp, rank.at.dp, rank.at.pp) +
+      (p.step < 0 ? "prologue" : fmt::format("step {}", p.step));
+  if (p.call >= rank.calls().size()) return text;
+  const Call& call = rank.calls()[p.call];
+  text += fmt::format(", call {} {}", p.call, text_of(program_, call));
+  const auto ops = program_.ops_of(call);
+  // An awaited transfer was issued by the op before.
+  const std::size_t at = rank.awaited && p.op > 0 ? p.op - 1 : p.op;
+  return at < ops.size() ? text + fmt::format(", op {} {}", at, text_of(program_, ops[at]))
+                         : text + ", its end";
+}
+
+template <class T>
+void Engine<T>::report_stuck() const {
+  std::string text = "no rank can go on:";
+  for (const Rank& rank : ranks_) {
+    text += "\n  " + (rank.done ? fmt::format("rank {} is done", rank.id) : where(rank));
+  }
+  throw ExecutionError(text);
+}
+
+template class Engine<double>;
+template class Engine<reference::Field>;
+
+}  // namespace windtunnel

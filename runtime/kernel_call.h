@@ -1,0 +1,95 @@
+#pragma once
+// One kernel of one rank about to run: its operands checked against the sizes the kernel expects,
+// and its place in the job.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/reference/placement.h"
+#include "program/mesh.h"
+#include "program/program.h"
+#include "runtime/execution.h"
+#include "runtime/param_map.h"
+#include "runtime/rank_memory.h"
+
+namespace windtunnel {
+
+template <class T>
+struct KernelCall {
+  const Program& program;
+  const Op& op;
+  const Shape& shape;
+  const Call& call;
+  Coordinates at;
+  int step = 0;
+  std::uint64_t seed = 0;
+  RankMemory<T>& memory;
+  const std::vector<ParamRange>& norm_ranges;  // sum_squares: what of its operand counts
+
+  std::int64_t dim(std::size_t i) const { return shape.dims[i]; }
+  bool has(ShapeAttr attr) const { return (shape.attr & attr) != 0; }
+
+  /// Input `i` of exactly (or, `at_least`, no fewer than) n elements, all written.
+  const T* in(std::size_t i, std::int64_t n) const {
+    return memory.written(range(checked_input(i), n), slot(i));
+  }
+  const T* in_at_least(std::size_t i, std::int64_t n) const {
+    return at_least(checked_input(i), n);
+  }
+  /// Output `i`, overwritten.
+  T* out(std::size_t i, std::int64_t n) const {
+    const std::size_t operand = op.inputs + i;
+    return memory.data(range(operand, n), slot(operand));
+  }
+  /// Output `i`, added to: must hold numbers already.
+  T* add_to(std::size_t i, std::int64_t n) const {
+    const std::size_t operand = op.inputs + i;
+    const MemoryRange r = range(operand, n);
+    memory.written(r, slot(operand));
+    return memory.data(r, slot(operand));
+  }
+  T* add_to_at_least(std::size_t i, std::int64_t n) const {
+    const std::size_t operand = op.inputs + i;
+    return at_least(operand, n);
+  }
+
+  /// Where this rank's `rows` rows lie in the micro-batch of `micro` samples.
+  reference::RowPlacement rows(std::int64_t micro, std::int64_t row_count) const {
+    return {.micro = micro,
+            .first_row = has(kSequenceShard) ? at.tp * row_count : 0,
+            .first_sample = first_sample()};
+  }
+  /// Global number of the first sample of this call's micro-batch.
+  std::int64_t first_sample() const {
+    const Job& job = program.job;
+    return step * job.global_batch + (at.dp * job.micro_batches + call.micro_batch) * job.micro;
+  }
+
+ private:
+  SlotId slot(std::size_t operand) const { return program.operands(op)[operand]; }
+
+  std::size_t checked_input(std::size_t i) const {
+    if (i >= op.inputs) throw ExecutionError("misses input " + std::to_string(i));
+    return i;
+  }
+  MemoryRange range(std::size_t operand, std::int64_t n) const {
+    if (operand >= op.refs) throw ExecutionError("misses operand " + std::to_string(operand));
+    const MemoryRange r = memory.resolve(slot(operand), call.micro_batch);
+    if (r.elements() != n) wrong_size(operand, n, r.elements());
+    return r;
+  }
+  T* at_least(std::size_t operand, std::int64_t n) const {
+    const MemoryRange r = memory.resolve(slot(operand), call.micro_batch);
+    if (r.elements() < n) wrong_size(operand, n, r.elements());
+    memory.written(r, slot(operand));
+    return memory.data(r, slot(operand));
+  }
+  [[noreturn]] void wrong_size(std::size_t operand, std::int64_t wanted, std::int64_t got) const {
+    throw ExecutionError("operand " + std::to_string(operand) + ", " + memory.name(slot(operand)) +
+                         ", has " + std::to_string(got) + " elements, the kernel takes " +
+                         std::to_string(wanted));
+  }
+};
+
+}  // namespace windtunnel

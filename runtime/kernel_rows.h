@@ -1,0 +1,421 @@
+#pragma once
+// Which reference kernel runs for each kernel of a program: one row per kernel, in the enum's
+// order, that unpacks operands and sizes as `program/kernel.h` states them.
+
+#include <array>
+#include <cstdint>
+
+#include "core/check.h"
+#include "kernels/reference/attention.h"
+#include "kernels/reference/dropout.h"
+#include "kernels/reference/elementwise.h"
+#include "kernels/reference/embedding.h"
+#include "kernels/reference/flash.h"
+#include "kernels/reference/gemm.h"
+#include "kernels/reference/loss.h"
+#include "kernels/reference/norm.h"
+#include "kernels/reference/optimizer.h"
+#include "kernels/reference/rope.h"
+#include "runtime/kernel_call.h"
+
+namespace windtunnel {
+
+template <class T>
+using Run = void (*)(const KernelCall<T>&);
+
+namespace kernel_rows {
+
+namespace ref = reference;
+
+template <class T>
+void load(const KernelCall<T>& c, std::int64_t shift) {
+  const std::int64_t t = c.dim(0);
+  // Any fixed difference keeps tokens apart from weights of the same seed.
+  constexpr std::uint64_t kTokens = 0x746f6b656e73;
+  ref::load_tokens({.seed = c.seed ^ kTokens, .vocab = c.program.job.vocab, .shift = shift},
+                   c.rows(c.dim(1), t), t, c.out(0, t));
+}
+
+template <class T>
+ref::EmbeddingDims embedding_dims(const KernelCall<T>& c) {
+  return {.t = c.dim(0), .h = c.dim(1), .v = c.dim(2), .first_row = c.at.tp * c.dim(2)};
+}
+
+template <class T>
+void position(const KernelCall<T>& c) {
+  const std::int64_t t = c.dim(0), h = c.dim(1), micro = c.dim(2);
+  const ref::RowPlacement rows = c.rows(micro, t);
+  const std::int64_t table = (rows.position(t - 1) + 1) * h;
+  if (c.shape.kernel == Kernel::position_fwd) {
+    ref::position_fwd({.t = t, .h = h}, rows, c.in(0, t * h), c.in_at_least(1, table),
+                      c.out(0, t * h));
+  } else {
+    ref::position_bwd({.t = t, .h = h}, rows, c.in(0, t * h), c.add_to_at_least(0, table));
+  }
+}
+
+template <class T>
+ref::NormForward<T> norm_forward(const KernelCall<T>& c, std::int64_t stats, bool has_beta) {
+  const std::int64_t t = c.dim(0), h = c.dim(1);
+  return {.x = c.in(0, t * h),
+          .gamma = c.in(1, h),
+          .beta = has_beta ? c.in(2, h) : nullptr,
+          .y = c.out(0, t * h),
+          .stats = c.out(1, stats * t)};
+}
+
+template <class T>
+ref::NormBackward<T> norm_backward(const KernelCall<T>& c, std::int64_t stats, bool has_beta) {
+  const std::int64_t t = c.dim(0), h = c.dim(1);
+  return {.dy = c.in(0, t * h),
+          .x = c.in(1, t * h),
+          .gamma = c.in(2, h),
+          .stats = c.in(3, stats * t),
+          .dx = c.out(0, t * h),
+          .dgamma = c.add_to(1, h),
+          .dbeta = has_beta ? c.add_to(2, h) : nullptr};
+}
+
+template <class T>
+ref::NormDims norm_dims(const KernelCall<T>& c) {
+  return {.t = c.dim(0), .h = c.dim(1)};
+}
+
+template <class T>
+void gemm(const KernelCall<T>& c) {
+  const ref::GemmDims d{.m = c.dim(0), .n = c.dim(1), .k = c.dim(2)};
+  switch (c.shape.kernel) {
+    case Kernel::gemm_fwd:
+      return ref::gemm_fwd(d, c.in(0, d.m * d.k), c.in(1, d.n * d.k),
+                           c.has(kHasBias) ? c.in(2, d.n) : nullptr, c.out(0, d.m * d.n));
+    case Kernel::gemm_dgrad:
+      return ref::gemm_dgrad(d, c.in(0, d.m * d.n), c.in(1, d.n * d.k), c.out(0, d.m * d.k));
+    default:
+      break;
+  }
+  const bool adds = c.has(kAccumulate);
+  ref::gemm_wgrad(d, adds ? ref::Update::accumulate : ref::Update::overwrite, c.in(0, d.m * d.n),
+                  c.in(1, d.m * d.k), adds ? c.add_to(0, d.n * d.k) : c.out(0, d.n * d.k));
+}
+
+template <class T>
+void rope(const KernelCall<T>& c) {
+  const ref::RopeDims d{.t = c.dim(0), .a = c.dim(1), .k = c.dim(2), .d = c.dim(3)};
+  const std::int64_t n = d.t * (d.a + 2 * d.k) * d.d;
+  const T* in = c.in(0, n);
+  T* out = c.out(0, n);
+  if (in != out) ref::copy(n, in, out);
+  const bool forward = c.shape.kernel == Kernel::rope_fwd;
+  ref::rope(d, c.rows(c.dim(4), d.t), forward ? ref::Rotation::forward : ref::Rotation::transposed,
+            out);
+}
+
+/// Sizes of an attention operand: rows of qkv, scores and output.
+struct AttentionSizes {
+  std::int64_t qkv, scores, out, lse;
+};
+
+template <class T>
+ref::AttentionDims attention_dims(const KernelCall<T>& c) {
+  return {.micro = c.dim(0), .s = c.dim(1), .a = c.dim(2), .k = c.dim(3), .d = c.dim(4)};
+}
+
+inline AttentionSizes sizes_of(const ref::AttentionDims& d) {
+  const std::int64_t t = d.micro * d.s;
+  return {.qkv = t * d.width(),
+          .scores = d.micro * d.a * d.s * d.s,
+          .out = t * d.a * d.d,
+          .lse = t * d.a};
+}
+
+template <class T>
+ref::AttentionMask attention_mask(const KernelCall<T>& c) {
+  return {.causal = c.has(kCausal),
+          .bias = c.has(kAlibi) ? ref::Bias::alibi : ref::Bias::none,
+          .first_head = c.at.tp * c.dim(2),
+          .heads = c.program.job.heads};
+}
+
+template <class T>
+ref::DropoutKey dropout_key(const KernelCall<T>& c, std::int64_t site) {
+  const Job& job = c.program.job;
+  return {.seed = c.seed,
+          .step = c.step,
+          .layer = c.op.layer,
+          .site = site,
+          .probability = c.has(kAttentionDropout) ? job.attention_dropout : job.hidden_dropout};
+}
+
+template <class T>
+ref::AttentionElements attention_elements(const KernelCall<T>& c, std::int64_t s, std::int64_t a) {
+  return {.s = s, .a = a, .first_sample = c.first_sample(), .first_head = c.at.tp * a};
+}
+
+template <class T>
+void flash(const KernelCall<T>& c) {
+  const ref::AttentionDims d = attention_dims(c);
+  const AttentionSizes n = sizes_of(d);
+  ref::FlashOptions options{.mask = attention_mask(c), .dropout = {}};
+  if (c.has(kAttentionDropout)) {
+    options.dropout = ref::FlashDropout{.key = dropout_key(c, c.dim(5)),
+                                        .elements = attention_elements(c, d.s, d.a)};
+  }
+  if (c.shape.kernel == Kernel::flash_fwd) {
+    ref::flash_fwd(d, options, c.in(0, n.qkv), c.out(0, n.out), c.out(1, n.lse));
+  } else {
+    ref::flash_bwd<T>(d, options,
+                      {.dout = c.in(0, n.out),
+                       .qkv = c.in(1, n.qkv),
+                       .out = c.in(2, n.out),
+                       .lse = c.in(3, n.lse),
+                       .dqkv = c.out(0, n.qkv)});
+  }
+}
+
+template <class T>
+void scores_and_context(const KernelCall<T>& c) {
+  const ref::AttentionDims d = attention_dims(c);
+  const AttentionSizes n = sizes_of(d);
+  switch (c.shape.kernel) {
+    case Kernel::scores_fwd:
+      return ref::scores_fwd(d, c.in(0, n.qkv), c.out(0, n.scores));
+    case Kernel::context_fwd:
+      return ref::context_fwd(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.out));
+    case Kernel::context_bwd:
+      return ref::context_bwd<T>(d, {.dout = c.in(0, n.out),
+                                     .probabilities = c.in(1, n.scores),
+                                     .qkv = c.in(2, n.qkv),
+                                     .dprobabilities = c.out(0, n.scores),
+                                     .dqkv = c.out(1, n.qkv)});
+    default:
+      return ref::scores_bwd(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.qkv));
+  }
+}
+
+template <class T>
+void softmax(const KernelCall<T>& c) {
+  const ref::AttentionDims d{.micro = c.dim(0), .s = c.dim(1), .a = c.dim(2), .k = 1, .d = 1};
+  const std::int64_t n = sizes_of(d).scores;
+  if (c.shape.kernel == Kernel::softmax_fwd) {
+    ref::softmax_fwd(d, attention_mask(c), c.in(0, n), c.out(0, n));
+  } else {
+    ref::softmax_bwd(d, attention_mask(c), c.in(0, n), c.in(1, n), c.out(0, n));
+  }
+}
+
+template <class T>
+void activation(const KernelCall<T>& c) {
+  const ref::ActivationDims d{
+      .t = c.dim(0), .f = c.dim(1), .kind = static_cast<ref::ActivationKind>(c.dim(2))};
+  const std::int64_t y = d.t * d.f, x = ref::is_gated(d.kind) ? 2 * y : y;
+  if (c.shape.kernel == Kernel::activation_fwd) {
+    ref::activation_fwd(d, c.in(0, x), c.out(0, y));
+  } else {
+    ref::activation_bwd(d, c.in(0, y), c.in(1, x), c.out(0, x));
+  }
+}
+
+template <class T>
+void dropout_fwd(const KernelCall<T>& c) {
+  const std::int64_t rows = c.dim(0), columns = c.dim(1), n = rows * columns;
+  const ref::DropoutForward<T> operands{
+      .rows = rows, .columns = columns, .x = c.in(0, n), .y = c.out(0, n), .mask = c.out(1, n)};
+  const ref::DropoutKey key = dropout_key(c, c.dim(2));
+  if (c.has(kAttentionDropout)) {
+    ref::dropout_fwd(key, attention_elements(c, c.dim(4), c.dim(5)), operands);
+  } else {
+    ref::dropout_fwd(key, ref::HiddenElements{c.rows(c.dim(3), rows)}, operands);
+  }
+}
+
+template <class T>
+void dropout_bwd(const KernelCall<T>& c) {
+  const std::int64_t n = c.dim(0) * c.dim(1);
+  ref::dropout_bwd(dropout_key(c, c.dim(2)), n, c.in(0, n), c.in(1, n), c.out(0, n));
+}
+
+template <class T>
+void residual_add(const KernelCall<T>& c) {
+  const std::int64_t t = c.dim(0), h = c.dim(1), n = t * h;
+  ref::residual_add<T>({.t = t,
+                        .h = h,
+                        .x = c.in(0, n),
+                        .residual = c.in(1, n),
+                        .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
+                        .y = c.out(0, n)});
+}
+
+template <class T>
+void dropout_add(const KernelCall<T>& c) {
+  const std::int64_t t = c.dim(0), h = c.dim(1), n = t * h;
+  ref::dropout_add<T>(dropout_key(c, c.dim(2)), ref::HiddenElements{c.rows(c.dim(3), t)},
+                      {.t = t,
+                       .h = h,
+                       .x = c.in(0, n),
+                       .residual = c.in(1, n),
+                       .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
+                       .y = c.out(0, n),
+                       .mask = c.out(1, n)});
+}
+
+template <class T>
+ref::LossDims loss_dims(const KernelCall<T>& c, std::int64_t columns, std::int64_t divisor) {
+  return {.t = c.dim(0),
+          .v = columns,
+          .first_column = c.at.tp * columns,
+          .vocab = c.program.job.vocab,
+          .divisor = divisor};
+}
+
+template <class T>
+void loss(const KernelCall<T>& c) {
+  const std::int64_t t = c.dim(0);
+  if (c.shape.kernel == Kernel::ce_loss) {
+    return ref::ce_loss(loss_dims(c, 0, c.dim(1)), c.in(0, t), c.in(1, t), c.add_to(0, 1));
+  }
+  const std::int64_t n = t * c.dim(1);
+  switch (c.shape.kernel) {
+    case Kernel::ce_max:
+      return ref::ce_max(loss_dims(c, c.dim(1), 1), c.in(0, n), c.out(0, t));
+    case Kernel::ce_partial:
+      return ref::ce_partial<T>(loss_dims(c, c.dim(1), 1), {.logits = c.in(0, n),
+                                                            .labels = c.in(1, t),
+                                                            .maxima = c.in(2, t),
+                                                            .probs = c.out(0, n),
+                                                            .target = c.out(1, t),
+                                                            .sum = c.out(2, t)});
+    default:
+      return ref::ce_bwd(loss_dims(c, c.dim(1), c.dim(2)), c.in(0, n), c.in(1, t), c.in(2, t),
+                         c.out(0, n));
+  }
+}
+
+template <class T>
+void sum_squares(const KernelCall<T>& c) {
+  const T* g = c.in(0, c.dim(0));
+  T* norm2 = c.add_to(0, 1);
+  for (const ParamRange& r : c.norm_ranges) ref::sum_squares(r.end - r.begin, g + r.begin, norm2);
+}
+
+/// 1 when the program does not clip.
+template <class T>
+T coefficient(const KernelCall<T>& c) {
+  return c.op.inputs > 1 ? *c.in(1, 1) : ref::Number<T>::integer(1);
+}
+
+template <class T>
+void optimizer(const KernelCall<T>& c) {
+  const std::int64_t n = c.dim(0);
+  if (c.shape.kernel == Kernel::sgd) {
+    return ref::sgd<T>({}, {.n = n,
+                            .g = c.in(0, n),
+                            .coefficient = coefficient(c),
+                            .master = c.add_to(0, n),
+                            .w = c.out(1, n)});
+  }
+  ref::adamw<T>({}, c.step,
+                {.n = n,
+                 .g = c.in(0, n),
+                 .coefficient = coefficient(c),
+                 .master = c.add_to(0, n),
+                 .m = c.add_to(1, n),
+                 .v = c.add_to(2, n),
+                 .w = c.out(3, n)});
+}
+
+template <class T>
+struct Row {
+  Kernel kernel;
+  Run<T> run;
+};
+
+template <class T>
+constexpr auto table() {
+  using K = Kernel;
+  using C = const KernelCall<T>&;
+  constexpr auto nothing = [](C) {};
+  constexpr auto copy = [](C c) { ref::copy(c.dim(0), c.in(0, c.dim(0)), c.out(0, c.dim(0))); };
+  return std::to_array<Row<T>>({
+      {K::none, nothing},
+      {K::load_tokens, [](C c) { load(c, 0); }},
+      {K::load_labels, [](C c) { load(c, 1); }},
+      {K::embedding_fwd,
+       [](C c) {
+         const ref::EmbeddingDims d = embedding_dims(c);
+         ref::embedding_fwd(d, c.in(0, d.t), c.in(1, d.v * d.h), c.out(0, d.t * d.h));
+       }},
+      {K::embedding_bwd,
+       [](C c) {
+         const ref::EmbeddingDims d = embedding_dims(c);
+         ref::embedding_bwd(d, c.in(0, d.t), c.in(1, d.t * d.h), c.add_to(0, d.v * d.h));
+       }},
+      {K::position_fwd, position<T>},
+      {K::position_bwd, position<T>},
+      {K::layernorm_fwd, [](C c) { ref::layernorm_fwd(norm_dims(c), norm_forward(c, 2, true)); }},
+      {K::layernorm_bwd, [](C c) { ref::layernorm_bwd(norm_dims(c), norm_backward(c, 2, true)); }},
+      {K::rmsnorm_fwd, [](C c) { ref::rmsnorm_fwd(norm_dims(c), norm_forward(c, 1, false)); }},
+      {K::rmsnorm_bwd, [](C c) { ref::rmsnorm_bwd(norm_dims(c), norm_backward(c, 1, false)); }},
+      {K::gemm_fwd, gemm<T>},
+      {K::gemm_dgrad, gemm<T>},
+      {K::gemm_wgrad, gemm<T>},
+      {K::bias_bwd,
+       [](C c) {
+         const ref::GemmDims d{.m = c.dim(0), .n = c.dim(1), .k = 0};
+         ref::bias_bwd(d, c.in(0, d.m * d.n), c.add_to(0, d.n));
+       }},
+      {K::rope_fwd, rope<T>},
+      {K::rope_bwd, rope<T>},
+      {K::flash_fwd, flash<T>},
+      {K::flash_bwd, flash<T>},
+      {K::scores_fwd, scores_and_context<T>},
+      {K::softmax_fwd, softmax<T>},
+      {K::context_fwd, scores_and_context<T>},
+      {K::context_bwd, scores_and_context<T>},
+      {K::softmax_bwd, softmax<T>},
+      {K::scores_bwd, scores_and_context<T>},
+      {K::activation_fwd, activation<T>},
+      {K::activation_bwd, activation<T>},
+      {K::dropout_fwd, dropout_fwd<T>},
+      {K::dropout_bwd, dropout_bwd<T>},
+      {K::residual_add, residual_add<T>},
+      {K::dropout_add, dropout_add<T>},
+      {K::add,
+       [](C c) {
+         const std::int64_t n = c.dim(0);
+         ref::add(n, c.in(0, n), c.in(1, n), c.out(0, n));
+       }},
+      {K::cast, copy},
+      {K::copy, copy},
+      {K::zero, [](C c) { ref::zero(c.dim(0), c.out(0, c.dim(0))); }},
+      {K::scale,
+       [](C c) {
+         c.in(0, c.dim(0));
+         ref::scale(c.dim(0), c.dim(1), c.out(0, c.dim(0)));
+       }},
+      {K::accumulate,
+       [](C c) { ref::accumulate(c.dim(0), c.in(0, c.dim(0)), c.add_to(0, c.dim(0))); }},
+      {K::ce_max, loss<T>},
+      {K::ce_partial, loss<T>},
+      {K::ce_loss, loss<T>},
+      {K::ce_bwd, loss<T>},
+      {K::sum_squares, sum_squares<T>},
+      {K::clip_coefficient, [](C c) { *c.out(0, 1) = ref::clip_coefficient<T>({}, *c.in(0, 1)); }},
+      {K::adamw, optimizer<T>},
+      {K::sgd, optimizer<T>},
+      {K::host_work, nothing},
+  });
+}
+
+}  // namespace kernel_rows
+
+/// Runs the kernel of a compute op. Throws ExecutionError when its operands do not fit.
+template <class T>
+void run_kernel(const KernelCall<T>& call) {
+  static constexpr auto rows = kernel_rows::table<T>();
+  static_assert(rows.size() == static_cast<std::size_t>(Kernel::count));
+  const auto& row = rows[static_cast<std::size_t>(call.shape.kernel)];
+  CHECK(row.kernel == call.shape.kernel, "kernel rows stand in the order of the enum");
+  row.run(call);
+}
+
+}  // namespace windtunnel

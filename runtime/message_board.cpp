@@ -1,0 +1,145 @@
+#include "runtime/message_board.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace windtunnel {
+
+namespace {
+
+using reference::Field;
+using reference::Number;
+
+const char* name_of(Collective collective) {
+  switch (collective) {
+    case Collective::all_reduce:
+      return "all_reduce";
+    case Collective::all_gather:
+      return "all_gather";
+    case Collective::reduce_scatter:
+      return "reduce_scatter";
+    case Collective::all_to_all:
+      return "all_to_all";
+    case Collective::broadcast:
+      return "broadcast";
+  }
+  return "?";
+}
+
+const char* name_of(ReduceOp reduce) {
+  switch (reduce) {
+    case ReduceOp::none:
+      return "";
+    case ReduceOp::sum:
+      return " sum";
+    case ReduceOp::average:
+      return " average";
+    case ReduceOp::max:
+      return " max";
+  }
+  return "?";
+}
+
+/// The maximum has no meaning in the field; kernels that use it give 0 there.
+template <class T>
+T combine(ReduceOp reduce, T a, T b) {
+  if (reduce != ReduceOp::max) return a + b;
+  if constexpr (Number<T>::exact) {
+    return T{};
+  } else {
+    return std::max(a, b);
+  }
+}
+
+/// Elements [begin, end) of every part, reduced in member order.
+template <class T>
+std::vector<T> reduced(ReduceOp reduce, const std::vector<std::vector<T>>& parts, std::size_t begin,
+                       std::size_t end) {
+  std::vector<T> result(parts[0].begin() + static_cast<std::ptrdiff_t>(begin),
+                        parts[0].begin() + static_cast<std::ptrdiff_t>(end));
+  for (std::size_t p = 1; p < parts.size(); ++p) {
+    for (std::size_t i = begin; i < end; ++i) {
+      result[i - begin] = combine(reduce, result[i - begin], parts[p][i]);
+    }
+  }
+  if (reduce == ReduceOp::average) {
+    const T share = Number<T>::ratio(1, static_cast<std::int64_t>(parts.size()));
+    for (T& x : result) x *= share;
+  }
+  return result;
+}
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from, std::size_t begin, std::size_t end) {
+  to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(begin),
+            from.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+}  // namespace
+
+std::string text_of(const CollectiveShape& shape) {
+  return fmt::format("{}{} of {} {}", name_of(shape.collective), name_of(shape.reduce),
+                     shape.elements, windtunnel::name_of(shape.dtype));
+}
+
+std::string text_of(const MessageLabel& label) {
+  return fmt::format("{} {} elements of micro-batch {}, {} over the boundary after chunk {}",
+                     label.elements, windtunnel::name_of(label.dtype), label.micro_batch,
+                     label.phase == Phase::backward ? "gradient" : "activation", label.boundary);
+}
+
+CollectiveSizes sizes_of(const CollectiveShape& shape, std::int64_t members) {
+  const std::int64_t all = shape.elements;
+  const std::int64_t share = all / members;
+  const bool sliced =
+      shape.collective != Collective::all_reduce && shape.collective != Collective::broadcast;
+  if (sliced && share * members != all) {
+    throw ExecutionError(text_of(shape) + " does not divide by " + std::to_string(members));
+  }
+  switch (shape.collective) {
+    case Collective::all_gather:
+      return {.in = share, .out = all};
+    case Collective::reduce_scatter:
+      return {.in = all, .out = share};
+    case Collective::all_reduce:
+    case Collective::all_to_all:
+    case Collective::broadcast:
+      return {.in = all, .out = all};
+  }
+  return {};
+}
+
+template <class T>
+std::vector<T> result_of(const CollectiveShape& shape, const std::vector<std::vector<T>>& parts,
+                         int member) {
+  const std::size_t n = parts.size();
+  const auto elements = static_cast<std::size_t>(shape.elements);
+  const auto place = static_cast<std::size_t>(member);
+  const std::size_t share = elements / n;
+  std::vector<T> result;
+  switch (shape.collective) {
+    case Collective::all_reduce:
+      return reduced(shape.reduce, parts, 0, elements);
+    case Collective::reduce_scatter:
+      return reduced(shape.reduce, parts, place * share, (place + 1) * share);
+    case Collective::all_gather:
+      for (const auto& part : parts) append(result, part, 0, share);
+      return result;
+    case Collective::all_to_all:
+      for (const auto& part : parts) append(result, part, place * share, (place + 1) * share);
+      return result;
+    case Collective::broadcast:
+      return parts[0];
+  }
+  return result;
+}
+
+template std::vector<double> result_of(const CollectiveShape&,
+                                       const std::vector<std::vector<double>>&, int);
+template std::vector<Field> result_of(const CollectiveShape&,
+                                      const std::vector<std::vector<Field>>&, int);
+
+}  // namespace windtunnel

@@ -1,0 +1,56 @@
+#include "runtime/op_text.h"
+
+#include <fmt/format.h>
+
+#include "runtime/message_board.h"
+
+namespace windtunnel {
+
+namespace {
+
+std::string kind_text(const Program& program, const Op& op) {
+  const auto comm = [&] {
+    return op.comm < program.comms.size() ? program.comms[op.comm].name : std::string("no comm");
+  };
+  switch (op.kind) {
+    case OpKind::compute:
+      return name_of(program.shapes[op.shape].kernel);
+    case OpKind::collective:
+      return text_of(CollectiveShape{.collective = op.collective,
+                                     .reduce = op.reduce,
+                                     .elements = op.elements,
+                                     .dtype = op.dtype}) +
+             " on " + comm();
+    case OpKind::send:
+      return fmt::format("send to role {} on {}", op.peer, comm());
+    case OpKind::recv:
+      return fmt::format("recv from role {} on {}", op.peer, comm());
+    case OpKind::alloc:
+      return "alloc";
+    case OpKind::free:
+      return "free";
+    case OpKind::record:
+      return "record";
+    case OpKind::wait:
+      return "wait";
+    case OpKind::host_work:
+      return "host_work";
+    case OpKind::host_sync:
+      return "host_sync";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string text_of(const Program& program, const Op& op) {
+  return kind_text(program, op) + (op.layer >= 0 ? fmt::format(" of layer {}", op.layer) : "");
+}
+
+std::string text_of(const Program& program, const Call& call) {
+  return fmt::format("'{}' (chunk {}, micro-batch {})",
+                     program.names[program.segments[call.segment].name], call.chunk,
+                     call.micro_batch);
+}
+
+}  // namespace windtunnel

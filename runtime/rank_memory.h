@@ -1,0 +1,144 @@
+#pragma once
+// One rank's memory: the instances of its role's slots that are allocated now.
+//
+// A static or scratch slot has one instance, a frame slot one per micro-batch. Views resolve
+// through their parents to a range of a root slot. Fresh memory is poisoned. A transfer that has
+// been posted but not awaited leaves a `Pending` mark on the range it will write.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/reference/number.h"
+#include "program/program.h"
+#include "runtime/execution.h"
+#include "runtime/message_board.h"
+
+namespace windtunnel {
+
+/// Elements [begin, end) of one instance of a root slot.
+struct MemoryRange {
+  SlotId root = kNone;
+  std::int32_t micro_batch = -1;  // -1 for statics and scratch
+  std::int64_t begin = 0, end = 0;
+
+  std::int64_t elements() const { return end - begin; }
+  bool overlaps(std::int64_t from, std::int64_t to) const { return begin < to && from < end; }
+};
+
+/// A transfer that will write [begin, end) of the instance.
+struct Pending {
+  Ticket ticket;
+  std::int64_t begin = 0, end = 0;
+};
+
+template <class T>
+struct Instance {
+  std::vector<T> data;
+  std::vector<Pending> pending;
+};
+
+template <class T>
+class RankMemory {
+ public:
+  RankMemory(const Program& program, const Role& role, int dp_rank)
+      : program_(&program), role_(&role), dp_rank_(dp_rank) {}
+
+  const Slot& slot(SlotId id) const { return role_->slots[id]; }
+  std::string name(SlotId id) const {
+    return "slot '" + program_->names[slot(id).name] + "' (#" + std::to_string(id) + ")";
+  }
+
+  /// Where a slot lies in a call of this micro-batch.
+  MemoryRange resolve(SlotId id, std::int32_t micro_batch) const {
+    std::int64_t begin = 0;
+    SlotId root = id;
+    while (slot(root).parent != kNone) {
+      begin += slot(root).offset + slot(root).dp_stride * dp_rank_;
+      root = slot(root).parent;
+    }
+    const MemoryRange range{.root = root,
+                            .micro_batch = slot(root).space == Space::frame ? micro_batch : -1,
+                            .begin = begin,
+                            .end = begin + slot(id).elements};
+    if (range.begin < 0 || range.end > slot(root).elements) {
+      throw ExecutionError(name(id) + " reaches beyond " + name(root));
+    }
+    return range;
+  }
+
+  bool holds(const MemoryRange& range) const { return instances_.contains(key(range)); }
+
+  Instance<T>& instance(const MemoryRange& range, SlotId named) {
+    const auto found = instances_.find(key(range));
+    if (found == instances_.end()) throw ExecutionError(name(named) + " is not allocated");
+    return found->second;
+  }
+
+  T* data(const MemoryRange& range, SlotId named) {
+    return instance(range, named).data.data() + range.begin;
+  }
+
+  /// Pointer for reading: nothing in the range may still be poison.
+  const T* written(const MemoryRange& range, SlotId named) {
+    const T* from = data(range, named);
+    for (std::int64_t i = 0; i < range.elements(); ++i) {
+      if (reference::Number<T>::is_poison(from[i])) {
+        throw ExecutionError("element " + std::to_string(i) + " of " + name(named) +
+                             " was never written (or is not a number)");
+      }
+    }
+    return from;
+  }
+
+  void take(const MemoryRange& range, SlotId named) {
+    if (slot(named).parent != kNone) throw ExecutionError(name(named) + " is a view: not to alloc");
+    Instance<T> fresh;
+    fresh.data.assign(static_cast<std::size_t>(slot(named).elements),
+                      reference::Number<T>::poison());
+    if (!instances_.emplace(key(range), std::move(fresh)).second) {
+      throw ExecutionError(name(named) + " is allocated already");
+    }
+    count(slot(named), slot(named).bytes());
+  }
+
+  void give_back(const MemoryRange& range, SlotId named) {
+    if (instances_.erase(key(range)) == 0) throw ExecutionError(name(named) + " is not allocated");
+    count(slot(named), -slot(named).bytes());
+  }
+
+  /// Name of an instance of this space that is still allocated; empty: none.
+  std::string leaked(Space space) const {
+    std::uint64_t first = ~std::uint64_t{0};
+    for (const auto& [k, unused] : instances_) {
+      if (slot(static_cast<SlotId>(k >> 32)).space == space) first = std::min(first, k);
+    }
+    return first == ~std::uint64_t{0} ? "" : name(static_cast<SlotId>(first >> 32));
+  }
+
+  std::unordered_map<std::uint64_t, Instance<T>>& instances() { return instances_; }
+  RankCounters& counters() { return counters_; }
+
+ private:
+  static std::uint64_t key(const MemoryRange& range) {
+    return (std::uint64_t{range.root} << 32) | static_cast<std::uint32_t>(range.micro_batch);
+  }
+
+  void count(const Slot& s, std::int64_t bytes) {
+    const auto c = static_cast<std::size_t>(s.category);
+    counters_.allocated_bytes += bytes;
+    counters_.allocated[c] += bytes;
+    counters_.peak_bytes = std::max(counters_.peak_bytes, counters_.allocated_bytes);
+    counters_.peak[c] = std::max(counters_.peak[c], counters_.allocated[c]);
+  }
+
+  const Program* program_;
+  const Role* role_;
+  int dp_rank_;
+  std::unordered_map<std::uint64_t, Instance<T>> instances_;
+  RankCounters counters_;
+};
+
+}  // namespace windtunnel

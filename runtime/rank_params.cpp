@@ -1,0 +1,49 @@
+#include "runtime/rank_params.h"
+
+#include <algorithm>
+
+namespace windtunnel {
+
+RankParams::RankParams(const Program& program, const Role& role, const Coordinates& at)
+    : program_(&program), tp_rank_(at.tp) {
+  const RankMemory<double> layout(program, role, at.dp);
+  for (SlotId id = 0; id < role.slots.size(); ++id) {
+    const std::uint32_t param = role.slots[id].param;
+    if (param == kNone) continue;
+    const MemoryRange range = layout.resolve(id, -1);
+    ranges_[range.root].push_back({.begin = range.begin, .end = range.end, .param = param});
+    const auto [map, added] =
+        maps_.try_emplace(param, program.params[param], program.mesh.tp, at.tp);
+    if (map->second.elements() != range.elements()) {
+      throw ExecutionError(layout.name(id) + " has " + std::to_string(range.elements()) +
+                           " elements, its parameter's part of a rank has " +
+                           std::to_string(map->second.elements()));
+    }
+  }
+  for (auto& [root, all] : ranges_) {
+    std::sort(all.begin(), all.end(),
+              [](const ParamRange& a, const ParamRange& b) { return a.begin < b.begin; });
+  }
+}
+
+const std::vector<ParamRange>& RankParams::ranges(SlotId root) const {
+  static const std::vector<ParamRange> kNothing;
+  const auto found = ranges_.find(root);
+  return found == ranges_.end() ? kNothing : found->second;
+}
+
+std::vector<ParamRange> RankParams::counted(SlotId root, std::int64_t begin,
+                                            std::int64_t end) const {
+  const std::vector<ParamRange>& all = ranges(root);
+  if (all.empty()) throw ExecutionError("a gradient norm of memory that holds no parameter");
+  std::vector<ParamRange> result;
+  for (const ParamRange& r : all) {
+    const std::int64_t from = std::max(r.begin, begin), to = std::min(r.end, end);
+    if (from < to && counts_in_norm(program_->params[r.param], tp_rank_)) {
+      result.push_back({.begin = from - begin, .end = to - begin, .param = r.param});
+    }
+  }
+  return result;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,57 @@
+#pragma once
+// Where the parameters lie in one rank's static memory.
+//
+// Weights, gradients and states may be packed into flat buffers and sharded over data-parallel
+// ranks; any range of such a buffer is cut here into pieces of parameters with their global
+// indices.
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "program/mesh.h"
+#include "program/program.h"
+#include "runtime/execution.h"
+#include "runtime/param_map.h"
+#include "runtime/rank_memory.h"
+
+namespace windtunnel {
+
+class RankParams {
+ public:
+  RankParams(const Program& program, const Role& role, const Coordinates& at);
+
+  /// Parameters of a root slot's memory, in order; empty when it holds none.
+  const std::vector<ParamRange>& ranges(SlotId root) const;
+  const ParamMap& map(std::uint32_t param) const { return maps_.at(param); }
+
+  /// The parts of [begin, end) of `root` that count in the gradient norm, relative to `begin`.
+  /// Throws ExecutionError when the slot holds no parameters.
+  std::vector<ParamRange> counted(SlotId root, std::int64_t begin, std::int64_t end) const;
+
+ private:
+  const Program* program_;
+  int tp_rank_;
+  std::unordered_map<SlotId, std::vector<ParamRange>> ranges_;
+  std::unordered_map<std::uint32_t, ParamMap> maps_;
+};
+
+/// The pieces of `values` (elements of `range`), one per parameter.
+template <class T>
+std::vector<TensorPiece> pieces_of(const RankParams& params, int rank, const MemoryRange& range,
+                                   const T* values) {
+  std::vector<TensorPiece> pieces;
+  for (const ParamRange& r : params.ranges(range.root)) {
+    if (!range.overlaps(r.begin, r.end)) continue;
+    TensorPiece piece{.param = r.param, .rank = rank, .index = {}, .values = {}};
+    const ParamMap& map = params.map(r.param);
+    for (std::int64_t i = std::max(r.begin, range.begin); i < std::min(r.end, range.end); ++i) {
+      piece.index.push_back(map.global_index(i - r.begin));
+      piece.values.push_back(reference::Number<T>::to_double(values[i - range.begin]));
+    }
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+}  // namespace windtunnel

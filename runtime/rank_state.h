@@ -1,0 +1,102 @@
+#pragma once
+// One rank of an execution: its memory, its parameters, and where it stands in its calls.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "program/mesh.h"
+#include "runtime/initial_values.h"
+#include "runtime/rank_memory.h"
+#include "runtime/rank_params.h"
+
+namespace windtunnel {
+
+/// The op a rank executes next; step -1 is the prologue.
+struct Position {
+  int step = -1;
+  std::size_t call = 0, op = 0;
+};
+
+template <class T>
+struct RankState {
+  RankState(const Program& program, const Role& its_role, int rank, const Coordinates& place)
+      : id(rank),
+        at(place),
+        role(&its_role),
+        memory(program, its_role, place.dp),
+        params(program, its_role, place) {}
+
+  int id;
+  Coordinates at;
+  const Role* role;
+  RankMemory<T> memory;
+  RankParams params;
+  Position position;
+  std::optional<Ticket> awaited;  // a transfer on the compute stream: nothing runs before it
+  std::set<SlotId> used;          // weights recorded in this step
+  bool done = false;
+
+  const std::vector<Call>& calls() const {
+    return position.step < 0 ? role->prologue : role->calls;
+  }
+};
+
+/// Gives a static slot that was just allocated the content training starts from: weights their
+/// initial values, masters and optimizer states 0. Everything else stays poisoned.
+template <class T>
+void fill_at_start(const Program& program, const ExecutionOptions& options, RankState<T>& rank,
+                   const MemoryRange& range, SlotId slot) {
+  const Category category = rank.memory.slot(slot).category;
+  if (category != Category::weights && category != Category::master_weights &&
+      category != Category::optimizer_states) {
+    return;
+  }
+  T* data = rank.memory.data(range, slot);
+  std::fill(data, data + range.elements(), T{});
+  if (category != Category::weights) return;
+  for (const ParamRange& r : rank.params.ranges(slot)) {
+    const Param& param = program.params[r.param];
+    const std::string name = tensor_name(program, param);
+    const InitialValues<T> values{.init = param.init,
+                                  .rows = param.rows,
+                                  .cols = param.cols,
+                                  .seed = options.seed,
+                                  .tensor = hash_of(name)};
+    const ParamMap& map = rank.params.map(r.param);
+    for (std::int64_t i = r.begin; i < r.end; ++i) {
+      const std::int64_t index = map.global_index(i - r.begin);
+      data[i] = values.at(index);
+      if constexpr (!reference::Number<T>::exact) {
+        const auto& p = options.perturbation;
+        if (p && p->index == index && p->tensor == name) data[i] += p->delta;
+      }
+    }
+  }
+}
+
+/// Master weights start as the weights they belong to: the optimizer's op names both.
+template <class T>
+void start_masters(const Program& program, RankState<T>& rank) {
+  for (const Call& call : rank.role->calls) {
+    for (const Op& op : program.ops_of(call)) {
+      if (op.kind != OpKind::compute) continue;
+      const Kernel kernel = program.shapes[op.shape].kernel;
+      if (kernel != Kernel::adamw && kernel != Kernel::sgd) continue;
+      const SlotId master = program.operands(op)[op.inputs];
+      const SlotId weight = program.operands(op).back();
+      const MemoryRange to = rank.memory.resolve(master, call.micro_batch);
+      const MemoryRange from = rank.memory.resolve(weight, call.micro_batch);
+      if (to.elements() != from.elements()) {
+        throw ExecutionError(rank.memory.name(master) + " and " + rank.memory.name(weight) +
+                             " differ in size");
+      }
+      if (to.root == from.root) continue;
+      const T* values = rank.memory.written(from, weight);
+      std::copy(values, values + from.elements(), rank.memory.data(to, master));
+    }
+  }
+}
+
+}  // namespace windtunnel
