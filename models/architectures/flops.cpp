@@ -14,6 +14,7 @@ double number(std::int64_t n) {
 
 /// Keys one query is charged for, on average over the sequence.
 double keys_per_query(const Model& model, std::int64_t sequence, AttentionSpan span) {
+  if (sequence == 0) return 0.0;
   const double s = number(sequence);
   const double w = std::min(s, number(model.sliding_window.value_or(sequence)));
   return span == AttentionSpan::full ? w : w - w * w / (2.0 * s);

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 namespace windtunnel {
@@ -17,19 +19,32 @@ struct Place {
   std::string source_line;
 };
 
-Place place_at(std::string_view text, const std::string& file, std::size_t offset) {
-  offset = std::min(offset, text.size());
-  const std::size_t before = offset == 0 ? text.npos : text.rfind('\n', offset - 1);
-  const std::size_t begin = before == text.npos ? 0 : before + 1;
-  const std::size_t end = std::min(text.find('\n', offset), text.size());
-  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<long>(begin), '\n');
-  Place place{.position = {.file = file,
-                           .line = static_cast<int>(line),
-                           .column = static_cast<int>(offset - begin) + 1},
-              .source_line = {}};
-  if (end - begin <= kMaxSourceLine) place.source_line = text.substr(begin, end - begin);
-  return place;
-}
+/// Finds lines and columns of ascending offsets in one pass over the text.
+class LineCursor {
+ public:
+  LineCursor(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+
+  /// `offset` is not less than the one asked before.
+  Place place_at(std::size_t offset) {
+    offset = std::min(offset, text_.size());
+    for (; seen_ < offset; ++seen_) {
+      if (text_[seen_] != '\n') continue;
+      ++line_;
+      begin_ = seen_ + 1;
+    }
+    const std::string_view start = text_.substr(begin_, kMaxSourceLine + 1);
+    const std::size_t length = std::min(start.find('\n'), start.size());
+    return {
+        .position = {.file = file_, .line = line_, .column = static_cast<int>(offset - begin_) + 1},
+        .source_line = std::string(length <= kMaxSourceLine ? start.substr(0, length) : "")};
+  }
+
+ private:
+  std::string_view text_;
+  const std::string& file_;
+  std::size_t seen_ = 0, begin_ = 0;
+  int line_ = 1;
+};
 
 [[noreturn]] void fail(const Place& place, const std::string& message, const std::string& hint) {
   throw InputError({Diagnostic{.position = place.position,
@@ -175,17 +190,18 @@ JsonObject parse_json_object(std::string_view text, const std::string& file) {
   TopLevel top;
   nlohmann::json::sax_parse(text.begin(), text.end(), &top);
   const TopLevel::Refusal& refusal = top.refusal();
+  LineCursor cursor(text, file);
   if (refusal.any && top.syntax()) {
-    fail(place_at(text, file, refusal.offset), refusal.message, refusal.hint);
+    fail(cursor.place_at(refusal.offset), refusal.message, refusal.hint);
   }
   const std::vector<std::size_t> offsets = key_offsets(text);
   if (refusal.any) {
     const std::size_t offset = refusal.key < offsets.size() ? offsets[refusal.key] : 0;
-    fail(place_at(text, file, offset), refusal.message, refusal.hint);
+    fail(cursor.place_at(offset), refusal.message, refusal.hint);
   }
   JsonObject values = top.take_values();
   for (std::size_t i = 0; i < top.keys().size(); ++i) {
-    Place place = place_at(text, file, offsets.at(i));
+    Place place = cursor.place_at(offsets.at(i));
     JsonValue& value = values.at(top.keys()[i]);
     value.position = std::move(place.position);
     value.source_line = std::move(place.source_line);

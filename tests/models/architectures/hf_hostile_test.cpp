@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/counter_random.h"
 #include "core/diagnostics.h"
 #include "models/architectures/hf_config.h"
 #include "models/architectures/json_object.h"
+#include "models/architectures/model_problems.h"
 
 namespace windtunnel {
 namespace {
@@ -121,6 +123,52 @@ TEST(HfHostile, CountThatWouldOverflow) {
 TEST(HfHostile, WhatIsNotModelledIsRefused) {
   EXPECT_NE(error_of(llama_with("attention_bias", "true")).find("not modelled"), std::string::npos);
   EXPECT_NE(error_of(llama_with("hidden_act", "\"relu\"")).find("not modelled"), std::string::npos);
+}
+
+// Bytes changed, cut out and doubled at random places: a model whose sizes hold, or an InputError.
+TEST(HfHostile, MutatedConfigs) {
+  constexpr std::uint64_t kSeed = 7;
+  constexpr int kTexts = 20'000;
+  int refused = 0;
+  for (std::uint64_t i = 0; i < kTexts; ++i) {
+    std::string text = llama_with("", "");
+    for (std::uint64_t change = 0; change <= i % 4; ++change) {
+      const std::uint64_t hash = counter_hash(kSeed, i, change);
+      const std::size_t at = hash % text.size();
+      const std::size_t length = 1 + (hash >> 32) % 12;
+      switch ((hash >> 48) % 3) {
+        case 0:
+          text[at] = static_cast<char>(hash >> 56);
+          break;
+        case 1:
+          text.erase(at, length);
+          break;
+        default:
+          text.insert(at, text.substr(at, length));
+          break;
+      }
+    }
+    try {
+      EXPECT_TRUE(model_problems(parse_hf_config(text, "config.json")).empty()) << text;
+    } catch (const InputError& error) {
+      EXPECT_FALSE(error.diagnostics.empty());
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, kTexts / 10);  // most mutations hit something
+  EXPECT_LT(refused, kTexts);       // and some are harmless
+}
+
+// Thousands of keys in one very long line: columns stay right and the line is not echoed.
+TEST(HfHostile, OneLongLine) {
+  std::string text = "{";
+  for (int i = 0; i < 9'000; ++i)
+    text += "\"k" + std::to_string(i) + "\":\"" + std::string(500, 'x') + "\",";
+  const std::size_t at = text.size();
+  const auto errors = errors_of(text + R"("model_type":"mamba"})");
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].position.column, static_cast<int>(at) + 1);
+  EXPECT_EQ(errors[0].source_line, "");
 }
 
 class HfFile : public testing::Test {
