@@ -4,7 +4,9 @@
 # BUILD/tests.summary. Counts come from CTest's JUnit file, not from its text.
 
 run_ctest() {
-  local build_folder=$1 status=0 junit=$1/tests.xml
+  local build_folder junit status=0
+  build_folder=$(cd "$1" && pwd) # CTest takes a relative output path as one below --test-dir
+  junit=$build_folder/tests.xml
   shift
   rm -f "$junit"
   ctest --test-dir "$build_folder" --parallel "$(nproc)" --no-tests=error --output-on-failure \
