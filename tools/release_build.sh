@@ -7,21 +7,26 @@
 #
 # A step that fails prints the end of its log and exits: 3 when the machine lacks something (a
 # package, disk space, a writable folder), 70 when our sources do not compile. Nothing is marked as
-# done by a failed step, so the next use starts where this one broke off.
+# done by a failed step, so the next use starts where this one broke off; after a full disk it starts
+# from nothing.
 # Set before sourcing: root (the checkout).
 
 build=$root/build
 
 lock_build() {
   if ! mkdir -p "$build" 2>/dev/null || ! { : >>"$build/.lock"; } 2>/dev/null; then
-    echo "windtunnel: cannot write to $build: it needs a writable checkout and free disk space" >&2
-    exit 3
+    report_unwritable
   fi
   exec {build_lock}>>"$build/.lock"
   if ! flock --nonblock "$build_lock"; then
     echo "windtunnel: waiting for another build in $build" >&2
     flock "$build_lock"
   fi
+}
+
+report_unwritable() {
+  echo "windtunnel: cannot write to $build: it needs a writable checkout and free disk space" >&2
+  exit 3
 }
 
 unlock_build() {
@@ -65,6 +70,8 @@ report_failure() {
   local name=$1 exit_code=$2 log=$3
   tail -n 40 "$log" >&2 || true
   if disk_is_full "$log"; then
+    # Tools do not all notice a write that failed, so nothing written here can be trusted.
+    find "$build" -mindepth 1 -maxdepth 1 ! -name .lock ! -name '*.log' -exec rm -rf {} +
     echo "windtunnel: $name failed: no space left on the disk of $build" >&2
     exit 3
   fi

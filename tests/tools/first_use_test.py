@@ -76,8 +76,9 @@ class FirstUse(unittest.TestCase):
     def test_a_failed_build_is_our_bug(self):
         self.assert_recovers_after("build", "a.cpp:1: error\n", 70, "build failed; the whole log is")
 
-    def test_a_full_disk_is_named(self):
+    def test_a_full_disk_is_named_and_the_next_use_starts_from_nothing(self):
         self.assert_recovers_after("build", "ld: final link: No space left on device\n", 3, "no space left on the disk")
+        self.assertEqual(len([call for call in self.checkout.calls("cmake") if "--preset" in call]), 2)
 
     def test_a_failed_rebuild_does_not_run_the_old_program(self):
         self.checkout.run("windtunnel")
