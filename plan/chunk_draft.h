@@ -1,0 +1,71 @@
+#pragma once
+// One model chunk of a role: its parameters and its segments (receive, forward, send; receive
+// gradient, backward, send gradient).
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "plan/model_ends.h"
+#include "plan/transformer_layer.h"
+
+namespace windtunnel {
+
+/// The calls a micro-batch makes on a chunk, in the order they run.
+enum class ChunkCall : std::uint8_t {
+  receive_input,
+  forward,
+  send_output,
+  finish_send_output,
+  receive_grad,
+  backward,
+  send_grad,
+  finish_send_grad,
+  count
+};
+
+/// Where a chunk stands in the pipeline.
+struct ChunkPlace {
+  Chunk chunk;
+  std::int16_t local = 0;  // index within the role
+  int previous_role = -1;  // role that holds the chunk before, -1 for the model's first
+  int next_role = -1;
+  int first_layer_in_stage = 0;  // layers of the role's earlier chunks
+};
+
+class ChunkDraft {
+ public:
+  ChunkDraft(RoleDraft& draft, const ChunkPlace& place);
+
+  /// Drafts every segment. `loss` is the role's static loss slot (last chunk only, else kNone).
+  void draft_segments(SlotId loss);
+  /// Stores the segment of a call; a grouped transfer starts together with the transfer issued
+  /// before it. kNone when the chunk makes no such call.
+  std::uint32_t segment(ChunkCall call, bool grouped);
+
+  ChunkParameters& parameters() { return parameters_; }
+  const ChunkPlace& place() const { return place_; }
+
+ private:
+  void draft_forward(SlotId loss);
+  void draft_backward();
+  void draft_transfers();
+  void draft_receive(ChunkCall call, SlotId slot, int peer);
+  void draft_send(ChunkCall call, SlotId slot, int peer);
+  SegmentDraft& open(ChunkCall call, std::string_view name);
+  SlotId partial_view(SlotId slot, std::string_view name);
+
+  RoleDraft& d_;
+  ChunkPlace place_;
+  ChunkParameters parameters_;
+  std::vector<TransformerLayer> layers_;
+  std::optional<EmbeddingEnd> embedding_;
+  std::optional<HeadEnd> head_;
+  std::array<SegmentDraft, static_cast<std::size_t>(ChunkCall::count)> drafts_;
+  std::array<std::array<std::uint32_t, 2>, static_cast<std::size_t>(ChunkCall::count)> stored_;
+  SlotId input_ = kNone, output_ = kNone, output_grad_ = kNone, input_grad_ = kNone;
+  std::uint32_t received_input_ = kNone, received_grad_ = kNone;
+};
+
+}  // namespace windtunnel

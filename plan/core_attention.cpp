@@ -1,0 +1,144 @@
+#include "plan/transformer_layer.h"
+
+namespace windtunnel {
+
+// Core attention: softmax(q k^T / sqrt(d)) v, as one flash kernel or as the unfused kernels that
+// keep the (micro a, s, s) tensors. Five such bytes per score are kept with dropout: probabilities,
+// mask, dropped probabilities (Korthikanti et al. 2022, 2205.05198, section 4).
+
+namespace {
+
+std::uint16_t attention_attr(const RoleDraft& d) {
+  std::uint16_t attr = kCausal;
+  if (d.model().position == PositionKind::alibi) attr |= kAlibi;
+  return attr;
+}
+
+}  // namespace
+
+void TransformerLayer::forward_core_attention() {
+  if (d_.plan().attention == AttentionKind::flash) {
+    forward_flash();
+  } else {
+    forward_unfused();
+  }
+}
+
+void TransformerLayer::forward_flash() {
+  const SlotId source = t_.qkv_copy != kNone ? t_.qkv_copy : t_.qkv;
+  t_.context = d_.tensor("context", z_.rows * z_.query, z_.act);
+  t_.lse = d_.tensor("lse", z_.rows * z_.heads, Dtype::fp32);
+  std::uint16_t attr = attention_attr(d_);
+  if (d_.model().dropout) attr |= kAttentionDropout;
+  d_.kernel({.kernel = Kernel::flash_fwd,
+             .dims = {z_.micro, z_.sequence, z_.heads, z_.kv_heads, z_.head_dim},
+             .attr = attr,
+             .module = Module::core_attention,
+             .variant = static_cast<std::uint8_t>(d_.plan().attention_kernel)},
+            {source}, {t_.context, t_.lse});
+}
+
+void TransformerLayer::forward_unfused() {
+  const SlotId source = t_.qkv_copy != kNone ? t_.qkv_copy : t_.qkv;
+  const std::array<std::int64_t, 6> dims{z_.micro, z_.sequence, z_.heads, z_.kv_heads, z_.head_dim};
+  const std::uint8_t variant = static_cast<std::uint8_t>(d_.plan().attention_kernel);
+  const std::uint16_t fused =
+      d_.plan().attention_kernel == AttentionKernel::torch ? kAttrNone : kFused;
+  const SlotId scores = d_.tensor("scores", z_.scores, z_.act);
+  d_.kernel({.kernel = Kernel::scores_fwd,
+             .dims = dims,
+             .module = Module::core_attention,
+             .variant = variant},
+            {source}, {scores});
+  t_.probs = scores;  // softmax in place
+  d_.kernel({.kernel = Kernel::softmax_fwd,
+             .dims = {z_.micro, z_.sequence, z_.heads},
+             .attr = static_cast<std::uint16_t>(attention_attr(d_) | fused),
+             .module = Module::core_attention,
+             .variant = variant,
+             .launches = d_.rules().kernels.softmax_forward},
+            {scores}, {t_.probs});
+  t_.dropped = t_.probs;
+  if (d_.model().dropout) {
+    t_.dropped = d_.tensor("dropped", z_.scores, z_.act);
+    t_.probs_mask = d_.tensor("probs_mask", z_.scores, Dtype::uint8);
+    d_.kernel({.kernel = Kernel::dropout_fwd,
+               .dims = {z_.micro * z_.heads * z_.sequence, z_.sequence, 0, z_.micro, z_.sequence,
+                        z_.heads},
+               .attr = kAttentionDropout,
+               .module = Module::core_attention},
+              {t_.probs}, {t_.dropped, t_.probs_mask});
+  }
+  t_.context = d_.tensor("context", z_.rows * z_.query, z_.act);
+  d_.kernel({.kernel = Kernel::context_fwd,
+             .dims = dims,
+             .module = Module::core_attention,
+             .variant = variant},
+            {t_.dropped, source}, {t_.context});
+}
+
+SlotId TransformerLayer::backward_core_attention(SlotId dcontext) {
+  const SlotId source = t_.qkv_copy != kNone ? t_.qkv_copy : t_.qkv;
+  SlotId dqkv = kNone;
+  if (d_.plan().attention == AttentionKind::flash) {
+    dqkv = d_.tensor("dqkv", z_.rows * z_.qkv, z_.act);
+    std::uint16_t attr = attention_attr(d_);
+    if (d_.model().dropout) attr |= kAttentionDropout;
+    d_.kernel({.kernel = Kernel::flash_bwd,
+               .dims = {z_.micro, z_.sequence, z_.heads, z_.kv_heads, z_.head_dim},
+               .attr = attr,
+               .module = Module::core_attention,
+               .variant = static_cast<std::uint8_t>(d_.plan().attention_kernel)},
+              {dcontext, source, t_.context, t_.lse}, {dqkv});
+  } else {
+    dqkv = backward_unfused(dcontext);
+  }
+  if (d_.model().position == PositionKind::rope) {
+    d_.kernel({.kernel = Kernel::rope_bwd,
+               .dims = {z_.rows, z_.heads, z_.kv_heads, z_.head_dim, z_.micro},
+               .module = Module::attention,
+               .launches = d_.rules().kernels.rope_backward},
+              {dqkv}, {dqkv});
+  }
+  return dqkv;
+}
+
+SlotId TransformerLayer::backward_unfused(SlotId dcontext) {
+  const SlotId source = t_.qkv_copy != kNone ? t_.qkv_copy : t_.qkv;
+  const std::array<std::int64_t, 6> dims{z_.micro, z_.sequence, z_.heads, z_.kv_heads, z_.head_dim};
+  const std::uint8_t variant = static_cast<std::uint8_t>(d_.plan().attention_kernel);
+  const std::uint16_t fused =
+      d_.plan().attention_kernel == AttentionKernel::torch ? kAttrNone : kFused;
+  const SlotId dqkv = d_.tensor("dqkv", z_.rows * z_.qkv, z_.act);
+  const SlotId dprobs = d_.tensor("dprobs", z_.scores, z_.act);
+  d_.kernel({.kernel = Kernel::context_bwd,
+             .dims = dims,
+             .module = Module::core_attention,
+             .variant = variant,
+             .launches = 2},
+            {dcontext, t_.dropped, source}, {dprobs, dqkv});
+  if (d_.model().dropout) {
+    d_.kernel({.kernel = Kernel::dropout_bwd,
+               .dims = {z_.micro * z_.heads * z_.sequence, z_.sequence, 0, z_.micro, z_.sequence,
+                        z_.heads},
+               .attr = kAttentionDropout,
+               .module = Module::core_attention},
+              {dprobs, t_.probs_mask}, {dprobs});
+  }
+  d_.kernel({.kernel = Kernel::softmax_bwd,
+             .dims = {z_.micro, z_.sequence, z_.heads},
+             .attr = static_cast<std::uint16_t>(kCausal | fused),
+             .module = Module::core_attention,
+             .variant = variant,
+             .launches = d_.rules().kernels.softmax_backward},
+            {dprobs, t_.probs}, {dprobs});
+  d_.kernel({.kernel = Kernel::scores_bwd,
+             .dims = dims,
+             .module = Module::core_attention,
+             .variant = variant,
+             .launches = 2},
+            {dprobs, source}, {dqkv});
+  return dqkv;
+}
+
+}  // namespace windtunnel

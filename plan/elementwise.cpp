@@ -1,0 +1,132 @@
+#include "plan/elementwise.h"
+
+namespace windtunnel {
+
+namespace {
+
+std::uint16_t norm_attr(const RoleDraft& d) {
+  return d.plan().norm_kernel == NormKernel::fused ? kFused : kAttrNone;
+}
+
+std::uint16_t shard_attr(const RoleDraft& d) {
+  return d.plan().sequence_parallel ? kSequenceShard : kAttrNone;
+}
+
+}  // namespace
+
+NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in) {
+  const Model& m = d.model();
+  const bool ln = m.norm == NormKind::layernorm;
+  const Slot x = d.slot(in.input);
+  const std::int64_t rows = x.elements / m.hidden;
+  p.before_use(d, in.weight);
+  NormResult r;
+  r.output = d.tensor(in.name, x.elements, x.dtype);
+  r.stats = d.tensor("norm_stats", ln ? 2 * rows : rows, Dtype::fp32, Category::norm_stats);
+  OperandList inputs{in.input, p.slots(in.weight).weight};
+  if (ln) {
+    p.before_use(d, in.bias);
+    inputs.push_back(p.slots(in.bias).weight);
+  }
+  d.kernel({.kernel = ln ? Kernel::layernorm_fwd : Kernel::rmsnorm_fwd,
+            .dims = {rows, m.hidden},
+            .attr = norm_attr(d),
+            .module = Module::norm,
+            .launches = d.rules().kernels.norm_forward},
+           inputs, {r.output, r.stats});
+  return r;
+}
+
+SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in) {
+  const Model& m = d.model();
+  const bool ln = m.norm == NormKind::layernorm;
+  const Slot x = d.slot(in.input);
+  const SlotId dx = d.tensor("dx", x.elements, x.dtype);
+  OperandList outputs{dx, p.slots(in.weight).grad};
+  if (ln) outputs.push_back(p.slots(in.bias).grad);
+  d.kernel({.kernel = ln ? Kernel::layernorm_bwd : Kernel::rmsnorm_bwd,
+            .dims = {x.elements / m.hidden, m.hidden},
+            .attr = norm_attr(d),
+            .module = Module::norm,
+            .launches = d.rules().kernels.norm_backward},
+           {in.output_grad, in.input, p.slots(in.weight).weight, in.stats}, outputs);
+  if (ln) p.gradient_drafted(d, in.bias);
+  p.gradient_drafted(d, in.weight);
+  if (in.residual_grad == kNone) return dx;
+  d.kernel({.kernel = Kernel::add, .dims = {x.elements}, .module = Module::residual},
+           {dx, in.residual_grad}, {dx});
+  return dx;
+}
+
+ResidualResult residual_forward(RoleDraft& d, ChunkParameters& p, const ResidualInput& in) {
+  const Model& m = d.model();
+  const Slot x = d.slot(in.input);
+  const std::int64_t rows = x.elements / m.hidden;
+  std::uint16_t attr = shard_attr(d);
+  OperandList inputs{in.input, in.residual};
+  if (m.bias) {
+    p.before_use(d, in.bias);
+    inputs.push_back(p.slots(in.bias).weight);
+    attr |= kHasBias;
+  }
+  ResidualResult r;
+  r.output = d.tensor(in.name, x.elements, x.dtype);
+  OperandList outputs{r.output};
+  if (m.dropout) {
+    r.mask = d.tensor("dropout_mask", x.elements, Dtype::uint8);
+    outputs.push_back(r.mask);
+  }
+  d.kernel({.kernel = m.dropout ? Kernel::dropout_add : Kernel::residual_add,
+            .dims = {rows, m.hidden, in.site, d.scenario.scenario.batch.micro},
+            .attr = attr,
+            .module = Module::residual,
+            .launches = d.rules().kernels.residual_forward},
+           inputs, outputs);
+  return r;
+}
+
+SlotId residual_backward(RoleDraft& d, ChunkParameters& p, const ResidualGradInput& in) {
+  const Model& m = d.model();
+  const Slot dy = d.slot(in.output_grad);
+  const std::int64_t rows = dy.elements / m.hidden;
+  SlotId branch = in.output_grad;
+  if (in.mask != kNone) {
+    branch = d.tensor("dbranch", dy.elements, dy.dtype);
+    d.kernel({.kernel = Kernel::dropout_bwd,
+              .dims = {rows, m.hidden, in.site, d.scenario.scenario.batch.micro},
+              .attr = shard_attr(d),
+              .module = Module::residual,
+              .launches = d.rules().kernels.residual_backward},
+             {in.output_grad, in.mask}, {branch});
+  }
+  if (m.bias) {
+    d.kernel({.kernel = Kernel::bias_bwd, .dims = {rows, m.hidden}, .module = Module::residual},
+             {branch}, {p.slots(in.bias).grad});
+    p.gradient_drafted(d, in.bias);
+  }
+  return branch;
+}
+
+SlotId activation_forward(RoleDraft& d, const LayerSizes& z, SlotId fc1) {
+  const SlotId y = d.tensor("activation", z.rows * z.ffn, z.act);
+  d.kernel({.kernel = Kernel::activation_fwd,
+            .dims = {z.rows, z.ffn, static_cast<std::int64_t>(d.model().activation)},
+            .attr = kFused,
+            .module = Module::activation,
+            .launches = d.rules().kernels.activation_forward},
+           {fc1}, {y});
+  return y;
+}
+
+SlotId activation_backward(RoleDraft& d, const LayerSizes& z, SlotId dy, SlotId fc1) {
+  const SlotId dx = d.tensor("dactivation", z.rows * z.fc1, z.act);
+  d.kernel({.kernel = Kernel::activation_bwd,
+            .dims = {z.rows, z.ffn, static_cast<std::int64_t>(d.model().activation)},
+            .attr = kFused,
+            .module = Module::activation,
+            .launches = d.rules().kernels.activation_backward},
+           {dy, fc1}, {dx});
+  return dx;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,51 @@
+#pragma once
+// The memory-bound parts of a layer: norms, activations, and the residual additions with bias and
+// dropout.
+
+#include "plan/layer_sizes.h"
+#include "plan/parameters.h"
+
+namespace windtunnel {
+
+struct NormInput {
+  SlotId input = kNone;  // (rows, h)
+  ParameterId weight = 0, bias = 0;
+  std::string_view name;
+};
+struct NormResult {
+  SlotId output = kNone, stats = kNone;
+};
+NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in);
+
+struct NormGradInput {
+  SlotId output_grad = kNone, input = kNone, stats = kNone;
+  SlotId residual_grad = kNone;  // added to the input's gradient; kNone: nothing to add
+  ParameterId weight = 0, bias = 0;
+};
+/// Gradient of the norm's input, with the residual branch's gradient added.
+SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in);
+
+struct ResidualInput {
+  SlotId input = kNone, residual = kNone;  // (rows, h)
+  ParameterId bias = 0;
+  int site = 0;  // which dropout of the layer
+  std::string_view name;
+};
+struct ResidualResult {
+  SlotId output = kNone, mask = kNone;
+};
+/// output = dropout(input + bias) + residual.
+ResidualResult residual_forward(RoleDraft& d, ChunkParameters& p, const ResidualInput& in);
+
+struct ResidualGradInput {
+  SlotId output_grad = kNone, mask = kNone;
+  ParameterId bias = 0;
+  int site = 0;
+};
+/// Gradient of the branch that was added: the output's own gradient without dropout.
+SlotId residual_backward(RoleDraft& d, ChunkParameters& p, const ResidualGradInput& in);
+
+SlotId activation_forward(RoleDraft& d, const LayerSizes& z, SlotId fc1);
+SlotId activation_backward(RoleDraft& d, const LayerSizes& z, SlotId output_grad, SlotId fc1);
+
+}  // namespace windtunnel

@@ -1,0 +1,86 @@
+#include "plan/frameworks/framework.h"
+
+#include <array>
+#include <cstdlib>
+
+namespace windtunnel {
+
+namespace {
+
+bool contains(const std::string& text, std::string_view word) {
+  return text.find(word) != std::string::npos;
+}
+
+bool is_aleph_alpha(const Scenario& s) {
+  return contains(s.stack.framework, "aleph alpha");
+}
+bool is_nanotron(const Scenario& s) {
+  return contains(s.stack.framework, "nanotron");
+}
+bool is_megatron_deepspeed(const Scenario& s) {
+  return contains(s.stack.framework, "megatron-deepspeed") ||
+         contains(s.stack.framework, "gpt-neox");
+}
+bool is_megatron(const Scenario& s) {
+  return contains(s.stack.framework, "megatron") || contains(s.stack.framework, "nemo");
+}
+bool always(const Scenario&) {
+  return true;
+}
+
+// The first match decides; without a framework the preset names one (see framework_rules).
+constexpr std::array kTable = {
+    FrameworkRow{"aleph-alpha", "aleph alpha",
+                 "the Megatron-style PyTorch stack of Hagemann et al. 2023", is_aleph_alpha,
+                 aleph_alpha_rules},
+    FrameworkRow{"nanotron", "nanotron", "Hugging Face nanotron", is_nanotron, nanotron_rules},
+    FrameworkRow{"megatron-deepspeed", "megatron-deepspeed, gpt-neox",
+                 "Megatron-DeepSpeed forks (2021 on)", is_megatron_deepspeed,
+                 megatron_deepspeed_rules},
+    FrameworkRow{"megatron-lm", "megatron, nemo",
+                 "Megatron-LM, Megatron-Core, NeMo, Megatron-Bridge", is_megatron,
+                 megatron_lm_rules},
+    FrameworkRow{"generic", "anything else", "plain rules; recorded as an assumption", always,
+                 generic_rules},
+};
+
+FrameworkRules rules_of_preset(const Scenario& s) {
+  switch (s.plan.preset) {
+    case Preset::megatron:
+      return megatron_lm_rules(s);
+    case Preset::megatron_deepspeed:
+      return megatron_deepspeed_rules(s);
+    case Preset::nanotron:
+      return nanotron_rules(s);
+    default:
+      return generic_rules(s);
+  }
+}
+
+}  // namespace
+
+std::span<const FrameworkRow> framework_table() {
+  return kTable;
+}
+
+FrameworkRules framework_rules(const Scenario& s) {
+  if (s.stack.framework.empty()) return rules_of_preset(s);
+  for (const FrameworkRow& row : kTable) {
+    if (!row.match(s)) continue;
+    if (std::string_view(row.name) != "generic") return row.rules(s);
+    FrameworkRules rules = rules_of_preset(s);
+    rules.known = false;
+    return rules;
+  }
+  return generic_rules(s);
+}
+
+int stack_month(const Stack& stack) {
+  const std::string& d = stack.date;
+  if (d.size() < 4) return 0;
+  const int year = std::atoi(d.substr(0, 4).c_str());
+  const int month = d.size() >= 7 && d[4] == '-' ? std::atoi(d.substr(5, 2).c_str()) : 1;
+  return year * 12 + (month >= 1 && month <= 12 ? month : 1);
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,96 @@
+#pragma once
+// Framework rules: what a given framework at a given date does that the plan's keys do not say.
+//
+// A scenario's `stack.framework` (free text) and `stack.date` pick one row of `framework_table()`;
+// the row's function returns the rules in force. One file per framework; each rule names its source
+// there.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "scenarios/scenario.h"
+
+namespace windtunnel {
+
+enum class LayerSplit : std::uint8_t { equal_or_ends_count_as_layers, by_cost };
+
+/// Which gradients exist beside the accumulation buffer (`precision.grads`).
+enum class HalfGrads : std::uint8_t {
+  none,       // wgrad accumulates straight into the buffer
+  transient,  // each backward makes a half-precision gradient, added to the buffer and freed
+  kept,       // a half-precision gradient of every parameter stays allocated beside the fp32 buffer
+};
+
+/// What executes a norm, bias+activation, bias+dropout+add: launches of one forward / backward.
+struct KernelCounts {
+  int norm_forward = 1, norm_backward = 2;
+  int activation_forward = 1, activation_backward = 1;
+  int residual_forward = 1, residual_backward = 1;
+  int softmax_forward = 1, softmax_backward = 1;
+  int rope_forward = 1, rope_backward = 1;
+};
+
+struct FrameworkRules {
+  std::string name;   // the row of docs/presets.md
+  bool known = true;  // false: unknown framework, generic rules, an assumption
+  // Layout
+  std::int64_t vocab_multiple =
+      0;  // pad the vocabulary to a multiple of this times tp; 0: not padded
+  LayerSplit layer_split = LayerSplit::equal_or_ends_count_as_layers;
+  // Tensor parallel
+  bool tp_backward_overlap = false;  // input-gradient collective beside the weight-gradient GEMM
+  Dtype tp_reduce_dtype =
+      Dtype::none;  // type on the wire of the forward/backward reductions; none: compute
+  bool keep_gathered_input = false;  // sequence parallel: keep the gathered input for backward
+  // Pipeline
+  bool p2p_sync_host = false;       // a device synchronize after each batch of transfers
+  bool scatter_gather_p2p = false;  // send 1/tp of the activation and gather at the receiver
+  // Gradients and optimizer
+  bool fuse_wgrad_accumulation = true;  // GEMM writes into the accumulation buffer
+  HalfGrads half_grads = HalfGrads::none;
+  bool fp32_grad_copy_in_step = false;  // half-precision buffer: the optimizer makes an fp32 copy
+  std::int64_t default_bucket = 40'000'000;  // elements
+  std::int64_t bucket_per_dp = 1'000'000;    // default bucket = max(default_bucket, this * dp)
+  bool buckets_on_first_stage_only = true;   // later stages and chunks reduce as one bucket
+  int optimizer_passes =
+      1;  // kernels over the state per step (unscale, norm, copy, zero beside Adam)
+  // Activations kept
+  bool eager_norm_keeps_normalized =
+      false;                       // an unfused norm keeps two more tensors like its input
+  bool swiglu_keeps_silu = false;  // unfused SwiGLU keeps silu(gate)
+  bool qkv_copies = false;         // transposed q, k, v copies live beside the fused qkv
+  bool logits_copy_fp32 = true;    // logits are cast to fp32 before the loss
+  bool logits_gathered = false;    // the full vocabulary is gathered on every tp rank for the loss
+  bool embedding_dropout = true;   // dropout after the embedding when the model has dropout
+  KernelCounts kernels;
+  // Host
+  double host_layer_factor =
+      1.0;  // framework calls per kernel launch relative to plain eager PyTorch
+};
+
+/// The rules of the stack of `scenario`; an unknown framework gives generic rules with known =
+/// false.
+FrameworkRules framework_rules(const Scenario& scenario);
+
+/// The year and month a stack's date starts with, as year * 12 + month (month 1 when absent); 0 if
+/// none.
+int stack_month(const Stack& stack);
+
+struct FrameworkRow {
+  const char* name;
+  const char* matches;  // for docs/presets.md: the words looked for in stack.framework
+  const char* doc;
+  bool (*match)(const Scenario&);
+  FrameworkRules (*rules)(const Scenario&);
+};
+std::span<const FrameworkRow> framework_table();
+
+FrameworkRules megatron_lm_rules(const Scenario&);
+FrameworkRules megatron_deepspeed_rules(const Scenario&);
+FrameworkRules nanotron_rules(const Scenario&);
+FrameworkRules aleph_alpha_rules(const Scenario&);
+FrameworkRules generic_rules(const Scenario&);
+
+}  // namespace windtunnel

@@ -1,0 +1,13 @@
+#include "plan/frameworks/framework.h"
+
+namespace windtunnel {
+
+// No framework stated: the textbook plan. Nothing is padded, nothing overlaps unless the plan says
+// so, gradients accumulate in the buffer the precision names.
+FrameworkRules generic_rules(const Scenario&) {
+  FrameworkRules r;
+  r.name = "generic";
+  return r;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,29 @@
+#include "plan/frameworks/framework.h"
+
+namespace windtunnel {
+
+// Megatron-LM. Sources: NVIDIA/Megatron-LM repository, core/tensor_parallel/layers.py (asynchronous
+// input-gradient reductions, wgrad fusion), core/pipeline_parallel/p2p_communication.py (a device
+// synchronize after batched transfers), core/distributed/param_and_grad_buffer.py (buckets),
+// training/arguments.py (vocabulary padding); Korthikanti et al. 2022 (2205.05198) for the 2022
+// stack.
+FrameworkRules megatron_lm_rules(const Scenario& s) {
+  FrameworkRules r;
+  r.name = "megatron-lm";
+  r.vocab_multiple = 128;
+  const int month = stack_month(s.stack);
+  const bool undated = month == 0;
+  // Asynchronous tensor-parallel all-reduce in backward: Megatron-LM v3.0, early 2022.
+  r.tp_backward_overlap = undated || month >= 2022 * 12 + 1;
+  r.p2p_sync_host = true;
+  // Gradient accumulation fused into wgrad needs the fp32 accumulation buffer and APEX: mid 2022.
+  r.fuse_wgrad_accumulation = undated || month >= 2022 * 12 + 4;
+  // fp16 without accumulation in fp32 keeps fp16 gradients; the optimizer copies them to fp32.
+  r.fp32_grad_copy_in_step = true;
+  // Scatter/gather of pipeline transfers (SC21) was the default without sequence parallel until
+  // core.
+  r.scatter_gather_p2p = !undated && month < 2023 * 12;
+  return r;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,23 @@
+#pragma once
+// Sizes of one transformer layer on one rank, and the element types of its tensors.
+
+#include "plan/role_draft.h"
+
+namespace windtunnel {
+
+struct LayerSizes {
+  std::int64_t micro, sequence;
+  std::int64_t rows;       // T: micro * sequence
+  std::int64_t norm_rows;  // rows of the sequence-parallel regions: T/tp, else T
+  std::int64_t hidden;
+  std::int64_t heads, kv_heads, head_dim;  // of this rank
+  std::int64_t query, qkv;                 // widths of this rank: a d, (a + 2k) d
+  std::int64_t ffn, fc1;                   // f of this rank, and 2f when gated
+  std::int64_t scores;                     // micro * a * s * s
+  Dtype act;                               // activations
+  std::uint16_t norm_attr;                 // kSequenceShard under sequence parallel
+
+  explicit LayerSizes(const RoleDraft& d);
+};
+
+}  // namespace windtunnel

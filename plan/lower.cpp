@@ -1,0 +1,188 @@
+#include "plan/lower.h"
+
+#include <map>
+
+#include "core/check.h"
+#include "plan/call_order.h"
+#include "plan/resolve.h"
+#include "plan/step_ends.h"
+#include "program/verify.h"
+
+namespace windtunnel {
+
+namespace {
+
+Axis axis_named(const std::string& name) {
+  static const std::map<std::string, Axis> kAxes{
+      {"tp", kAxisTp}, {"cp", kAxisCp}, {"ep", kAxisEp}, {"dp", kAxisDp}, {"pp", kAxisPp}};
+  const auto it = kAxes.find(name);
+  CHECK(it != kAxes.end(), "the loader checks axis names");
+  return it->second;
+}
+
+Mesh make_mesh(const ResolvedPlan& p) {
+  Mesh mesh{.tp = p.tp, .dp = p.dp, .pp = p.pp};
+  std::size_t n = 0;
+  for (const std::string& axis : p.order) mesh.order[n++] = axis_named(axis);
+  for (const Axis axis :
+       {kAxisTp, kAxisCp, kAxisEp, kAxisDp, kAxisPp}) {  // axes the order leaves out are outermost
+    bool present = false;
+    for (std::size_t i = 0; i < n; ++i) present |= mesh.order[i] == axis;
+    if (!present && n < mesh.order.size()) mesh.order[n++] = axis;
+  }
+  return mesh;
+}
+
+void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
+  const ResolvedPlan& p = s.plan;
+  const bool tied = s.scenario.model.tied_embeddings;
+  if (p.tp > 1) w.add_comm({.name = "tp", .axes = kAxisTp});
+  if (p.dp > 1) w.add_comm({.name = "dp", .axes = kAxisDp});
+  if (p.pp > 1) w.add_comm({.name = "pp_fwd", .axes = kAxisPp});
+  if (p.pp > 1) w.add_comm({.name = "pp_bwd", .axes = kAxisPp});
+  if (p.pp > 1 && tied)
+    w.add_comm({.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true});
+  if (p.tp * p.pp > 1) w.add_comm({.name = "model", .axes = kAxisTp | kAxisPp});
+  if (p.tp * p.pp * p.dp > 1 && p.sharding == ShardingKind::zero1) {
+    w.add_comm({.name = "world", .axes = kAxisTp | kAxisDp | kAxisPp});
+  }
+}
+
+Job make_job(const ResolvedScenario& s) {
+  const Scenario& sc = s.scenario;
+  // Dropout probabilities of the published GPT runs (Megatron-LM defaults, arguments.py).
+  const double dropout = sc.model.dropout ? 0.1 : 0.0;
+  return {.micro = sc.batch.micro,
+          .sequence = sc.batch.sequence,
+          .micro_batches = s.plan.micro_batches,
+          .global_batch = sc.batch.global,
+          .vocab = sc.model.vocab,
+          .heads = sc.model.heads,
+          .attention_dropout = dropout,
+          .hidden_dropout = dropout};
+}
+
+std::vector<Chunk> chunks_of(const ResolvedScenario& s, int rank) {
+  const ResolvedPlan& p = s.plan;
+  const int total = p.pp * p.virtual_stages;
+  std::vector<int> begin(static_cast<std::size_t>(total) + 1, 0);
+  for (int g = 0; g < total; ++g)
+    begin[static_cast<std::size_t>(g) + 1] =
+        begin[static_cast<std::size_t>(g)] + p.layers_per_chunk[static_cast<std::size_t>(g)];
+  std::vector<Chunk> chunks;
+  for (int c = 0; c < p.virtual_stages; ++c) {
+    const int g = c * p.pp + rank;
+    chunks.push_back({.global_chunk = g,
+                      .layer_begin = begin[static_cast<std::size_t>(g)],
+                      .layer_end = begin[static_cast<std::size_t>(g) + 1],
+                      .has_embedding = g == 0,
+                      .has_head = g == total - 1});
+  }
+  return chunks;
+}
+
+ChunkList draft_chunks(RoleDraft& d, int rank) {
+  const int pp = d.plan().pp, total = pp * d.plan().virtual_stages;
+  ChunkList list;
+  int layers = 0;
+  for (std::size_t c = 0; c < d.role.chunks.size(); ++c) {
+    const Chunk& chunk = d.role.chunks[c];
+    const int g = chunk.global_chunk;
+    list.push_back(std::make_unique<ChunkDraft>(
+        d, ChunkPlace{.chunk = chunk,
+                      .local = static_cast<std::int16_t>(c),
+                      .previous_role = g > 0 ? (rank + pp - 1) % pp : -1,
+                      .next_role = g + 1 < total ? (rank + 1) % pp : -1,
+                      .first_layer_in_stage = layers}));
+    layers += chunk.layer_end - chunk.layer_begin;
+  }
+  return list;
+}
+
+/// The synchronize after a batch of transfers, for stacks that do one.
+std::uint32_t sync_segment(RoleDraft& d) {
+  SegmentDraft s{.name = "p2p_sync", .ops = {}};
+  d.segment = &s;
+  d.phase = Phase::forward;
+  const std::uint32_t done = d.event("batch_done", false);
+  d.record(done, Stream::compute);
+  d.host_sync(done);
+  return d.writer.store_segment(s);
+}
+
+void append_pipeline_calls(RoleDraft& d, ChunkList& chunks) {
+  const ResolvedPlan& p = d.plan();
+  const PipelineOrder order{.shape = {.pp = p.pp,
+                                      .virtual_stages = p.virtual_stages,
+                                      .micro_batches = static_cast<int>(p.micro_batches),
+                                      .micro_batch_group = p.micro_batch_group},
+                            .kind = p.schedule,
+                            .asynchronous = p.overlap_pp};
+  const bool sync = d.rules().p2p_sync_host && !p.overlap_pp && p.pp > 1;
+  const std::uint32_t sync_call = sync ? sync_segment(d) : kNone;
+  std::vector<std::int64_t> forwards(chunks.size(), 0), backwards(chunks.size(), 0);
+  for (const IssuedCall& issued : issue_order(order, d.role.pipeline_rank)) {
+    const std::size_t c = static_cast<std::size_t>(issued.chunk);
+    const std::uint32_t segment = chunks[c]->segment(issued.call, issued.grouped);
+    if (segment == kNone) continue;
+    Call call{.segment = segment, .chunk = issued.chunk, .micro_batch = issued.micro_batch};
+    if (issued.call == ChunkCall::forward || issued.call == ChunkCall::backward) {
+      std::int64_t& done = (issued.call == ChunkCall::forward ? forwards : backwards)[c];
+      call.first_micro_batch = done == 0;
+      call.last_micro_batch = ++done == p.micro_batches;
+    }
+    d.role.calls.push_back(call);
+    if (issued.ends_batch && sync) d.role.calls.push_back({.segment = sync_call});
+  }
+}
+
+Role lower_role(ProgramWriter& w, const ResolvedScenario& s, int rank) {
+  RoleDraft d(w, s, rank);
+  d.role.chunks = chunks_of(s, rank);
+  const StepScalars scalars = make_scalars(d);
+  ChunkList chunks = draft_chunks(d, rank);
+  for (const auto& chunk : chunks)
+    chunk->draft_segments(chunk->place().chunk.has_head ? scalars.loss : kNone);
+  d.chunk = -1;
+  d.role.prologue.push_back({.segment = w.store_segment(draft_startup(d))});
+  d.role.calls.push_back({.segment = w.store_segment(draft_step_begin(d, chunks, scalars))});
+  append_pipeline_calls(d, chunks);
+  d.role.calls.push_back({.segment = w.store_segment(draft_grad_sync(d, chunks))});
+  d.role.calls.push_back({.segment = w.store_segment(draft_optimizer(d, chunks, scalars))});
+  return std::move(d.role);
+}
+
+}  // namespace
+
+Program lower(const ResolvedScenario& s) {
+  ProgramWriter w;
+  w.program.mesh = make_mesh(s.plan);
+  w.program.job = make_job(s);
+  add_comms(w, s);
+  for (int rank = 0; rank < s.plan.pp; ++rank) w.program.roles.push_back(lower_role(w, s, rank));
+  verify(w.program);
+  return std::move(w.program);
+}
+
+ResolvedScenario one_device(const ResolvedScenario& s) {
+  ResolvedScenario one = s;
+  one.scenario.cluster.nodes = 1;
+  one.scenario.cluster.devices_per_node = 1;
+  ResolvedPlan& p = one.plan;
+  p.tp = p.pp = p.dp = 1;
+  p.sequence_parallel = false;
+  p.schedule = ScheduleKind::one_f_one_b;
+  p.virtual_stages = 1;
+  p.micro_batch_group = 1;
+  p.layers_per_chunk = {static_cast<int>(s.scenario.model.layers)};
+  p.micro_batches = s.scenario.batch.global / s.scenario.batch.micro;
+  p.sharding = ShardingKind::none;
+  p.overlap_grad_reduce = p.overlap_param_gather = p.overlap_pp = p.overlap_tp = false;
+  p.recompute = RecomputeKind::none;
+  p.vocab_padded = s.scenario.model.vocab;
+  one.rules = generic_rules(s.scenario);
+  one.rules.embedding_dropout = s.rules.embedding_dropout;
+  return one;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,225 @@
+#include "plan/model_ends.h"
+
+#include "plan/elementwise.h"
+
+namespace windtunnel {
+
+namespace {
+
+Param word_embedding_param(const RoleDraft& d) {
+  return {.rows = d.model().vocab,
+          .cols = d.model().hidden,
+          .padded_rows = d.plan().vocab_padded,
+          .shard_dim = 0,
+          .blocks = {d.plan().vocab_padded},
+          .init = Param::Init::normal,
+          .layer = -1};
+}
+
+SlotId load(RoleDraft& d, const LayerSizes& z, Kernel kernel, std::string_view name) {
+  const SlotId x = d.tensor(name, z.rows, Dtype::int64, Category::inputs);
+  d.kernel({.kernel = kernel, .dims = {z.rows, z.micro}, .module = Module::data}, {}, {x});
+  return x;
+}
+
+}  // namespace
+
+void EmbeddingEnd::declare_parameters() {
+  const Model& m = d_.model();
+  const bool shared = m.tied_embeddings && d_.plan().pp == 1;
+  word_ = params_.declare({.param = word_embedding_param(d_),
+                           .name = "word_embedding",
+                           .contributions = shared ? 2 : 1});
+  if (m.position != PositionKind::learned) return;
+  const std::int64_t rows = std::max(m.max_positions, z_.sequence);
+  position_ = params_.declare({.param = {.rows = rows,
+                                         .cols = m.hidden,
+                                         .padded_rows = rows,
+                                         .shard_dim = -1,
+                                         .init = Param::Init::normal,
+                                         .layer = -1},
+                               .name = "position_embedding",
+                               .partial_over_tp = d_.plan().sequence_parallel});
+}
+
+SlotId EmbeddingEnd::forward() {
+  const Model& m = d_.model();
+  tokens_ = load(d_, z_, Kernel::load_tokens, "tokens");
+  params_.before_use(d_, word_);
+  SlotId x = d_.tensor("embedding", z_.rows * z_.hidden, z_.act);
+  const SlotId weight = params_.slots(word_).weight;
+  // Reads the rows it looks up, not the table.
+  const std::int64_t gathered = d_.slot(x).bytes() - d_.slot(weight).bytes();
+  d_.kernel({.kernel = Kernel::embedding_fwd,
+             .dims = {z_.rows, z_.hidden, d_.plan().vocab_padded / d_.plan().tp},
+             .module = Module::embedding,
+             .launches = d_.plan().tp > 1 ? 4 : 1,
+             .extra_bytes = gathered},
+            {tokens_, weight}, {x});
+  x = reduce_rows(d_, z_, x, z_.hidden);
+  if (m.position == PositionKind::learned) {
+    params_.before_use(d_, position_);
+    const SlotId y = d_.tensor("embedding", d_.slot(x).elements, z_.act);
+    d_.kernel({.kernel = Kernel::position_fwd,
+               .dims = {z_.norm_rows, z_.hidden, z_.micro},
+               .attr = z_.norm_attr,
+               .module = Module::embedding,
+               .launches = 2},
+              {x, params_.slots(position_).weight}, {y});
+    x = y;
+  }
+  if (m.dropout && d_.rules().embedding_dropout) {
+    const SlotId y = d_.tensor("embedding", d_.slot(x).elements, z_.act);
+    mask_ = d_.tensor("dropout_mask", d_.slot(x).elements, Dtype::uint8);
+    d_.kernel({.kernel = Kernel::dropout_fwd,
+               .dims = {z_.norm_rows, z_.hidden, 3, z_.micro},
+               .attr = z_.norm_attr,
+               .module = Module::embedding},
+              {x}, {y, mask_});
+    x = y;
+  }
+  return x;
+}
+
+void EmbeddingEnd::backward(SlotId dy) {
+  SlotId dx = dy;
+  if (mask_ != kNone) {
+    dx = d_.tensor("dembedding", d_.slot(dy).elements, z_.act);
+    d_.kernel({.kernel = Kernel::dropout_bwd,
+               .dims = {z_.norm_rows, z_.hidden, 3, z_.micro},
+               .attr = z_.norm_attr,
+               .module = Module::embedding},
+              {dy, mask_}, {dx});
+  }
+  if (d_.model().position == PositionKind::learned) {
+    d_.kernel({.kernel = Kernel::position_bwd,
+               .dims = {z_.norm_rows, z_.hidden, z_.micro},
+               .attr = z_.norm_attr,
+               .module = Module::embedding},
+              {dx}, {params_.slots(position_).grad});
+    params_.gradient_drafted(d_, position_);
+  }
+  const SlotId full = gather_rows(d_, z_, dx, z_.hidden);
+  const SlotId grad = params_.slots(word_).grad;
+  // Reads and writes the rows it touches, not the table.
+  const std::int64_t touched =
+      2 * (d_.slot(full).elements * bits_of(d_.slot(grad).dtype) / 8 - d_.slot(grad).bytes());
+  d_.kernel({.kernel = Kernel::embedding_bwd,
+             .dims = {z_.rows, z_.hidden, d_.plan().vocab_padded / d_.plan().tp},
+             .module = Module::embedding,
+             .launches = 2,
+             .extra_bytes = touched},
+            {tokens_, full}, {grad});
+  params_.gradient_drafted(d_, word_);
+}
+
+void HeadEnd::declare_parameters(const ParameterId* shared) {
+  const Model& m = d_.model();
+  const Param vector{.rows = m.hidden,
+                     .cols = 1,
+                     .padded_rows = m.hidden,
+                     .shard_dim = -1,
+                     .init = Param::Init::ones,
+                     .layer = -1};
+  const bool partial = d_.plan().sequence_parallel;
+  norm_weight_ =
+      params_.declare({.param = vector, .name = "final_norm.weight", .partial_over_tp = partial});
+  if (m.norm == NormKind::layernorm) {
+    Param bias = vector;
+    bias.init = Param::Init::zeros;
+    norm_bias_ =
+        params_.declare({.param = bias, .name = "final_norm.bias", .partial_over_tp = partial});
+  }
+  if (shared != nullptr) {
+    weight_ = *shared;
+    return;
+  }
+  Param head = word_embedding_param(d_);
+  head.tied_copy = m.tied_embeddings;
+  weight_ = params_.declare({.param = head, .name = m.tied_embeddings ? "word_embedding" : "head"});
+}
+
+Linear HeadEnd::head() const {
+  return {.weight = weight_,
+          .in = z_.hidden,
+          .out = d_.plan().vocab_padded / d_.plan().tp,
+          .module = Module::head};
+}
+
+void HeadEnd::forward(SlotId input, SlotId loss) {
+  input_ = input;
+  labels_ = load(d_, z_, Kernel::load_labels, "labels");
+  const NormResult n = norm_forward(
+      d_, params_,
+      {.input = input, .weight = norm_weight_, .bias = norm_bias_, .name = "final_norm"});
+  norm_ = n.output;
+  norm_stats_ = n.stats;
+  const SlotId logits =
+      linear_forward(d_, params_, head(), gather_rows(d_, z_, norm_, z_.hidden), "logits");
+  d_.slot(logits).category = Category::logits;
+  forward_loss(logits, loss);
+}
+
+void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
+  const std::int64_t width = head().out;
+  const std::uint32_t tp = d_.comm("tp");
+  const bool upcast = d_.plan().logits_fp32 && bits_of(z_.act) < 32;
+  SlotId wide = logits;
+  if (upcast) {
+    wide = d_.tensor("logits_fp32", z_.rows * width, Dtype::fp32, Category::logits);
+    d_.kernel({.kernel = Kernel::cast, .dims = {z_.rows * width}, .module = Module::loss}, {logits},
+              {wide});
+  }
+  auto per_token = [&](std::string_view name) {
+    return d_.tensor(name, z_.rows, Dtype::fp32, Category::logits);
+  };
+  auto reduce = [&](SlotId x, ReduceOp op) {
+    if (tp != kNone)
+      d_.collective({.reduce = op, .comm = tp, .module = Module::loss}, x, x, z_.rows);
+  };
+  const SlotId max = per_token("max");
+  d_.kernel({.kernel = Kernel::ce_max, .dims = {z_.rows, width}, .module = Module::loss}, {wide},
+            {max});
+  reduce(max, ReduceOp::max);
+  probs_ = d_.tensor("probs", z_.rows * width, d_.slot(wide).dtype, Category::logits);
+  const SlotId target = per_token("target");
+  sum_ = per_token("sum");
+  d_.kernel({.kernel = Kernel::ce_partial,
+             .dims = {z_.rows, width},
+             .module = Module::loss,
+             .launches = 8},
+            {wide, labels_, max}, {probs_, target, sum_});
+  if (upcast) d_.hold(logits);
+  reduce(target, ReduceOp::sum);
+  reduce(sum_, ReduceOp::sum);
+  d_.kernel({.kernel = Kernel::ce_loss,
+             .dims = {z_.rows, z_.rows * d_.plan().micro_batches},
+             .module = Module::loss,
+             .launches = 4},
+            {target, sum_}, {loss});
+}
+
+SlotId HeadEnd::backward() {
+  const std::int64_t width = head().out;
+  d_.kernel({.kernel = Kernel::ce_bwd,
+             .dims = {z_.rows, width, z_.rows * d_.plan().micro_batches},
+             .module = Module::loss,
+             .launches = 4},
+            {probs_, sum_, labels_}, {probs_});
+  SlotId dlogits = probs_;
+  if (d_.slot(probs_).dtype != z_.act) {
+    dlogits = d_.tensor("dlogits", z_.rows * width, z_.act, Category::logits);
+    d_.kernel({.kernel = Kernel::cast, .dims = {z_.rows * width}, .module = Module::loss}, {probs_},
+              {dlogits});
+  }
+  const SlotId dnorm =
+      column_backward(d_, params_, z_, head(), {.output_grad = dlogits, .input = norm_});
+  return norm_backward(d_, params_,
+                       {.output_grad = dnorm,
+                        .input = input_,
+                        .stats = norm_stats_,
+                        .weight = norm_weight_,
+                        .bias = norm_bias_});
+}
+
+}  // namespace windtunnel

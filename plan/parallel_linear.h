@@ -1,0 +1,56 @@
+#pragma once
+// Column- and row-parallel linear layers and the reductions around them (Megatron-LM tensor
+// parallel).
+//
+// Without sequence parallel: row-parallel outputs and column-parallel input gradients are
+// all-reduced. With it: a column-parallel input is all-gathered (again in backward, for the weight
+// gradient) and a row-parallel output reduce-scattered; input gradients the other way round.
+// `rules.tp_backward_overlap` puts the input-gradient reduction on the tp stream beside the
+// weight-gradient product.
+
+#include "plan/layer_sizes.h"
+#include "plan/parameters.h"
+
+namespace windtunnel {
+
+struct Linear {
+  ParameterId weight = 0;
+  ParameterId bias = 0;
+  bool has_bias = false;
+  std::int64_t in = 0, out = 0;  // K and N of this rank
+  Module module = Module::mlp;
+};
+
+/// (Ts, width) -> (T, width): all-gather under sequence parallel, else the slot itself.
+SlotId gather_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t width);
+/// (T, width) partial sums -> (Ts, width): reduce-scatter under sequence parallel, else all-reduce
+/// in place.
+SlotId reduce_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t width);
+
+/// C = A W^T + bias. Names the output.
+SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& linear, SlotId a,
+                      std::string_view name);
+
+/// Column-parallel backward: dC (T, N) and the saved input (Ts, K) -> dA (Ts, K), reduced; the
+/// weight and bias gradients are accumulated. `gathered` is the kept gathered input or kNone.
+struct ColumnBackward {
+  SlotId output_grad = kNone, input = kNone, gathered = kNone;
+};
+SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& linear,
+                       const ColumnBackward& in);
+
+/// Row-parallel backward: dC (T, N) and the saved input (T, K) -> dA (T, K).
+SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& linear,
+                    SlotId output_grad, SlotId input);
+
+/// Adds one kernel's gradient of a parameter: straight into the accumulation buffer, or through a
+/// half-precision gradient, by the framework's rule.
+struct GradientTarget {
+  SlotId slot = kNone;     // what the kernel writes
+  bool accumulate = true;  // the kernel adds to `slot` instead of overwriting it
+};
+GradientTarget gradient_target(RoleDraft& d, ChunkParameters& p, ParameterId id);
+void finish_gradient(RoleDraft& d, ChunkParameters& p, ParameterId id,
+                     const GradientTarget& target);
+
+}  // namespace windtunnel

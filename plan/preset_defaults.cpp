@@ -1,0 +1,68 @@
+#include "plan/preset_defaults.h"
+
+#include <array>
+
+#include "core/check.h"
+
+namespace windtunnel {
+
+namespace {
+
+// Sources. megatron: Megatron-LM training/arguments.py (overlap flags are off unless asked for;
+// interleaved p2p overlaps since core 0.3, mid 2023). megatron_deepspeed: DeepSpeed
+// runtime/pipe/topology.py (axes pipe, data, model) and runtime/zero/config.py. nanotron:
+// parallel/context.py (grid ep, pp, dp, cp, tp) and optim/gradient_accumulator.py (reduction hooked
+// into backward).
+constexpr std::array kPresets = {
+    PresetDefaults{Preset::none, "none", "tp-cp-ep-dp-pp", true, false, false, false,
+                   "the textbook plan: nothing overlaps, nothing is sharded"},
+    PresetDefaults{Preset::megatron, "megatron", "tp-cp-ep-dp-pp", false, false, false, true,
+                   "Megatron-LM and its descendants"},
+    PresetDefaults{Preset::megatron_deepspeed, "megatron_deepspeed", "tp-cp-ep-dp-pp", false, false,
+                   false, false, "Megatron-DeepSpeed"},
+    PresetDefaults{Preset::fsdp2, "fsdp2", "tp-cp-ep-dp-pp", true, true, true, false,
+                   "PyTorch fully_shard"},
+    PresetDefaults{Preset::fsdp1, "fsdp1", "tp-cp-ep-dp-pp", true, true, true, false,
+                   "PyTorch FullyShardedDataParallel"},
+    PresetDefaults{Preset::deepspeed, "deepspeed", "tp-cp-ep-dp-pp", false, false, false, false,
+                   "DeepSpeed ZeRO"},
+    PresetDefaults{Preset::ddp, "ddp", "tp-cp-ep-dp-pp", true, true, false, false,
+                   "PyTorch DistributedDataParallel"},
+    PresetDefaults{Preset::nanotron, "nanotron", "tp-cp-dp-pp-ep", true, true, false, false,
+                   "Hugging Face nanotron"},
+};
+
+bool has_prefix(const std::string& text, std::string_view prefix) {
+  return text.rfind(prefix, 0) == 0;
+}
+
+}  // namespace
+
+std::span<const PresetDefaults> preset_table() {
+  return kPresets;
+}
+
+const PresetDefaults& defaults_of(Preset preset) {
+  for (const PresetDefaults& row : kPresets) {
+    if (row.preset == preset) return row;
+  }
+  CHECK(false, "every preset has a row");
+  return kPresets[0];
+}
+
+AttentionKernel default_attention_kernel(const Scenario& s, AttentionKind attention) {
+  if (attention == AttentionKind::unfused) return AttentionKernel::fused;
+  const std::string& device = s.cluster.device;
+  const int month = stack_month(s.stack);
+  const bool undated = month == 0;
+  if (has_prefix(device, "b") || has_prefix(device, "gb")) return AttentionKernel::cudnn;
+  const bool hopper = has_prefix(device, "h") || has_prefix(device, "gh");
+  // TransformerEngine chose cuDNN attention on Hopper from 1.6 (mid 2024).
+  const bool te = s.plan.preset == Preset::megatron && (undated || month >= 2024 * 12 + 6);
+  if (hopper && te) return AttentionKernel::cudnn;
+  // FlashAttention-2 appeared in July 2023.
+  if (!undated && month < 2023 * 12 + 7) return AttentionKernel::flash1;
+  return AttentionKernel::flash2;
+}
+
+}  // namespace windtunnel

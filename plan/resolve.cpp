@@ -1,0 +1,286 @@
+#include "plan/resolve.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "plan/layer_split.h"
+#include "plan/preset_defaults.h"
+#include "plan/value_names.h"
+
+namespace windtunnel {
+
+bool ResolvedPlan::recomputes(RecomputeModule module) const {
+  return recompute == RecomputeKind::selective &&
+         std::find(recompute_modules.begin(), recompute_modules.end(), module) !=
+             recompute_modules.end();
+}
+
+namespace {
+
+/// Collects values with their origins, and errors with their places.
+class Resolver {
+ public:
+  explicit Resolver(const Scenario& s) : scenario_(s) {}
+
+  template <class T>
+  T take(const std::string& key, const std::optional<T>& given, T fallback,
+         const std::string& origin) {
+    const T value = given.value_or(fallback);
+    keys.push_back({.key = key, .value = value_name(value), .origin = given ? "scenario" : origin});
+    return value;
+  }
+
+  template <class T>
+  void note(const std::string& key, const T& value, const std::string& origin) {
+    keys.push_back({.key = key, .value = value_name(value), .origin = origin});
+  }
+
+  void error(const std::string& key, std::string message, std::string hint) {
+    errors.push_back({.position = position(key),
+                      .message = std::move(message),
+                      .hint = std::move(hint),
+                      .source_line = {}});
+  }
+
+  SourcePosition position(std::string key) const {
+    while (true) {
+      if (const auto it = scenario_.positions.find(key); it != scenario_.positions.end())
+        return it->second;
+      const auto dot = key.rfind('.');
+      if (dot == std::string::npos) break;
+      key.resize(dot);
+    }
+    return scenario_.positions.empty()
+               ? SourcePosition{}
+               : SourcePosition{scenario_.positions.begin()->second.file, 0, 0};
+  }
+
+  std::vector<ResolvedKey> keys;
+  std::vector<Diagnostic> errors;
+
+ private:
+  const Scenario& scenario_;
+};
+
+void resolve_degrees(const Scenario& s, Resolver& r, ResolvedPlan& p) {
+  p.tp = s.plan.tp;
+  p.pp = s.plan.pp;
+  const std::int64_t model_parallel = std::int64_t{p.tp} * p.pp * s.plan.cp;
+  const std::int64_t devices = s.cluster.devices();
+  const bool divides = devices % model_parallel == 0 && devices >= model_parallel;
+  if (!divides) {
+    r.error("plan.dp",
+            "tp * pp * cp = " + std::to_string(model_parallel) + " does not divide the " +
+                std::to_string(devices) + " devices of the cluster",
+            "change a degree or the number of nodes so that tp * pp * cp * dp = devices");
+  }
+  p.dp = r.take("plan.dp", s.plan.dp, divides ? static_cast<int>(devices / model_parallel) : 1,
+                "computed");
+  if (divides && std::int64_t{p.dp} * model_parallel != devices) {
+    r.error("plan.dp",
+            "tp * pp * cp * dp = " + std::to_string(std::int64_t{p.dp} * model_parallel) +
+                ", but the cluster has " + std::to_string(devices) + " devices",
+            "dp: " + std::to_string(devices / model_parallel) + " or dp: auto");
+  }
+  const std::int64_t per_pass = s.batch.micro * p.dp;
+  if (s.batch.global % per_pass != 0) {
+    r.error("batch.global",
+            "global batch " + std::to_string(s.batch.global) +
+                " is not a multiple of micro * dp = " + std::to_string(per_pass),
+            "choose a global batch that micro * dp divides");
+  }
+  p.micro_batches = std::max<std::int64_t>(1, s.batch.global / per_pass);
+  r.note("plan.micro_batches", static_cast<int>(p.micro_batches), "computed");
+}
+
+void resolve_order(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
+  const PresetDefaults& d = defaults_of(s.plan.preset);
+  std::vector<std::string> fallback;
+  std::stringstream text(d.order);
+  for (std::string axis; std::getline(text, axis, '-');) fallback.push_back(axis);
+  p.order = r.take("plan.order", s.plan.order, fallback, preset);
+}
+
+void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& r, ResolvedPlan& p,
+                      const std::string& preset) {
+  const SchedulePart& part = s.plan.schedule;
+  p.virtual_stages = r.take("plan.schedule.virtual_stages", part.virtual_stages, 1, preset);
+  const ScheduleKind fallback =
+      p.virtual_stages > 1 ? ScheduleKind::interleaved_1f1b : ScheduleKind::one_f_one_b;
+  p.schedule = r.take("plan.schedule.kind", part.kind, fallback, preset);
+  if (p.pp == 1) p.virtual_stages = 1;
+  if (p.schedule != ScheduleKind::interleaved_1f1b && p.virtual_stages > 1) {
+    r.error("plan.schedule.virtual_stages", "virtual_stages needs schedule kind interleaved_1f1b",
+            "kind: interleaved_1f1b, or virtual_stages: 1");
+    p.virtual_stages = 1;
+  }
+  if (p.schedule == ScheduleKind::interleaved_1f1b && p.virtual_stages == 1)
+    p.schedule = ScheduleKind::one_f_one_b;
+  p.micro_batch_group =
+      r.take("plan.schedule.micro_batch_group", part.micro_batch_group, p.pp, "computed (pp)");
+  const int chunks = p.pp * p.virtual_stages;
+  if (part.layers_per_stage) {
+    p.layers_per_chunk = r.take("plan.schedule.layers_per_stage", part.layers_per_stage, {}, "");
+  } else {
+    const LayerSplitResult split = split_layers(s.model, chunks, rules.layer_split);
+    p.layers_per_chunk = split.layers;
+    r.note("plan.schedule.layers_per_stage", split.layers, "rule: " + split.rule);
+  }
+  if (static_cast<int>(p.layers_per_chunk.size()) != chunks) {
+    r.error("plan.schedule.layers_per_stage",
+            "layers_per_stage has " + std::to_string(p.layers_per_chunk.size()) +
+                " entries, the plan has pp * virtual_stages = " + std::to_string(chunks),
+            "one entry per chunk, in model order");
+  }
+  if (p.schedule == ScheduleKind::interleaved_1f1b) {
+    const std::int64_t m = p.micro_batches, group = p.micro_batch_group;
+    const bool ok = group >= p.pp && group <= m && (m % group == 0 || m % group >= p.pp);
+    if (!ok) {
+      r.error("plan.schedule.micro_batch_group",
+              "interleaving " + std::to_string(m) + " micro-batches in groups of " +
+                  std::to_string(group) +
+                  " is refused by the schedule: a group lies in [pp, micro-batches] and the last "
+                  "is 0 or >= pp",
+              "raise batch.global or lower micro so that each replica runs a multiple of pp "
+              "micro-batches");
+    }
+  }
+}
+
+void resolve_sharding(const Scenario& s, const FrameworkRules& rules, Resolver& r, ResolvedPlan& p,
+                      const std::string& preset) {
+  const PresetDefaults& d = defaults_of(s.plan.preset);
+  const ShardingPart& part = s.plan.sharding;
+  p.sharding = r.take("plan.sharding.kind", part.kind, ShardingKind::none, preset);
+  const bool modern = s.stack.framework.find("bridge") != std::string::npos ||
+                      s.stack.framework.find("nemo") != std::string::npos;
+  p.overlap_grad_reduce = r.take("plan.sharding.overlap_grad_reduce", part.overlap_grad_reduce,
+                                 d.overlap_grad_reduce || modern, preset);
+  p.overlap_param_gather = r.take("plan.sharding.overlap_param_gather", part.overlap_param_gather,
+                                  d.overlap_param_gather || modern, preset);
+  if (p.sharding == ShardingKind::none) p.overlap_param_gather = false;
+  const std::int64_t bucket = std::max(rules.default_bucket, rules.bucket_per_dp * p.dp);
+  p.bucket = r.take("plan.sharding.bucket", part.bucket, bucket, "framework rule " + rules.name);
+}
+
+void resolve_precision(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
+  const PrecisionPart& part = s.plan.precision;
+  p.compute = r.take("plan.precision.compute", part.compute, Dtype::bf16, preset);
+  const bool half = p.compute == Dtype::bf16 || p.compute == Dtype::fp16;
+  const Dtype full = p.compute == Dtype::tf32 ? Dtype::fp32 : p.compute;
+  p.params = r.take("plan.precision.params", part.params, half ? p.compute : full, preset);
+  const bool half_grads =
+      p.compute == Dtype::fp16 && !defaults_of(s.plan.preset).fp32_grads_with_fp16;
+  const bool no_fp32_grads = s.stack.framework.find("aleph alpha") != std::string::npos;
+  p.grads = r.take("plan.precision.grads", part.grads,
+                   half && !half_grads && !no_fp32_grads ? Dtype::fp32
+                   : half                                ? p.compute
+                                                         : full,
+                   preset);
+  p.master = r.take("plan.precision.master", part.master, half ? Dtype::fp32 : Dtype::none, preset);
+  p.optimizer_states = r.take("plan.precision.optimizer_states", part.optimizer_states,
+                              half ? Dtype::fp32 : full, preset);
+}
+
+void resolve_kernels(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
+  p.attention = r.take("plan.attention", s.plan.attention, AttentionKind::flash, "default");
+  p.attention_kernel = r.take("plan.kernels.attention", s.plan.attention_kernel,
+                              default_attention_kernel(s, p.attention), "stack date and device");
+  p.norm_kernel = r.take("plan.kernels.norm", s.plan.norm_kernel, NormKernel::fused, preset);
+  p.cross_entropy =
+      r.take("plan.logits.cross_entropy", s.plan.cross_entropy, CrossEntropyKind::plain, preset);
+  p.logits_fp32 = r.take("plan.logits.fp32", s.plan.logits_fp32, true, preset);
+  p.compile = r.take("plan.compile", s.plan.compile, false, preset);
+  p.optimizer = r.take("plan.optimizer", s.plan.optimizer, OptimizerKind::adamw, preset);
+}
+
+void resolve_recompute(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
+  const RecomputePart& part = s.plan.recompute;
+  p.recompute = r.take("plan.recompute.kind", part.kind, RecomputeKind::none, preset);
+  const std::vector<RecomputeModule> core{RecomputeModule::core_attention};
+  p.recompute_modules = r.take(
+      "plan.recompute.modules", part.modules,
+      p.recompute == RecomputeKind::selective ? core : std::vector<RecomputeModule>{}, preset);
+  p.recompute_layers = r.take("plan.recompute.layers", part.layers, RecomputeLayers{}, preset);
+}
+
+void resolve_overlap(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
+  const PresetDefaults& d = defaults_of(s.plan.preset);
+  const int month = stack_month(s.stack);
+  const bool overlaps = p.schedule == ScheduleKind::interleaved_1f1b && d.overlap_pp_interleaved &&
+                        (month == 0 || month >= 2023 * 12 + 6);
+  p.overlap_pp = r.take("plan.overlap.pp", s.plan.overlap.pp, overlaps, preset);
+  p.overlap_tp = r.take("plan.overlap.tp", s.plan.overlap.tp, false, preset);
+}
+
+/// Layout rules that need the resolved values.
+void check_layout(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
+  const Model& m = s.model;
+  if (m.heads % p.tp != 0) {
+    r.error("plan.tp",
+            "tp = " + std::to_string(p.tp) + " does not divide the " + std::to_string(m.heads) +
+                " attention heads",
+            "use a tp that divides heads");
+  }
+  if (m.kv_heads % p.tp != 0) {
+    r.error("plan.tp",
+            "tp = " + std::to_string(p.tp) + " does not divide the " + std::to_string(m.kv_heads) +
+                " key/value heads",
+            "use tp <= kv_heads; replicated key/value heads are not built");
+  }
+  if (m.ffn % p.tp != 0) {
+    r.error("plan.tp",
+            "tp = " + std::to_string(p.tp) + " does not divide ffn = " + std::to_string(m.ffn),
+            "use a tp that divides ffn");
+  }
+  if (p.sequence_parallel && (s.batch.sequence * s.batch.micro) % p.tp != 0) {
+    r.error("plan.sequence_parallel",
+            "sequence_parallel splits " + std::to_string(s.batch.sequence) +
+                " tokens over tp = " + std::to_string(p.tp) + ", which does not divide",
+            "choose a sequence that tp divides");
+  }
+}
+
+}  // namespace
+
+ResolvedScenario resolve(const Scenario& s) {
+  if (!s.not_built.empty()) throw InputError(s.not_built);
+  ResolvedScenario out{
+      .scenario = s, .plan = {}, .rules = framework_rules(s), .keys = {}, .assumptions = {}};
+  Resolver r(s);
+  ResolvedPlan& p = out.plan;
+  const std::string preset = std::string("preset ") + defaults_of(s.plan.preset).name;
+  r.note("stack.rules", out.rules.name, s.stack.framework.empty() ? "preset" : "stack.framework");
+  r.note("plan.tp", s.plan.tp, "scenario");
+  r.note("plan.pp", s.plan.pp, "scenario");
+  resolve_degrees(s, r, p);
+  resolve_order(s, r, p, preset);
+  p.sequence_parallel =
+      r.take("plan.sequence_parallel", s.plan.sequence_parallel, false, preset) && p.tp > 1;
+  resolve_schedule(s, out.rules, r, p, preset);
+  resolve_sharding(s, out.rules, r, p, preset);
+  resolve_recompute(s, r, p, preset);
+  resolve_precision(s, r, p, preset);
+  resolve_kernels(s, r, p, preset);
+  resolve_overlap(s, r, p, preset);
+  const std::int64_t multiple = std::max<std::int64_t>(1, out.rules.vocab_multiple) * p.tp;
+  const std::int64_t padded = (s.model.vocab + multiple - 1) / multiple * multiple;
+  p.vocab_padded = r.take("model.vocab_padded_to", s.model.vocab_padded_to, padded,
+                          "framework rule " + out.rules.name);
+  if (p.vocab_padded < s.model.vocab || p.vocab_padded % p.tp != 0) {
+    r.error("model.vocab_padded_to", "vocab_padded_to must be at least vocab and a multiple of tp",
+            "leave it out for the framework's rule");
+  }
+  check_layout(s, r, p);
+  if (!out.rules.known) {
+    out.assumptions.push_back("stack.framework '" + s.stack.framework +
+                              "' is not known: generic rules");
+  }
+  for (const std::string& a : s.assumed)
+    out.assumptions.push_back("the source does not state " + a);
+  if (!r.errors.empty()) throw InputError(std::move(r.errors));
+  out.keys = std::move(r.keys);
+  return out;
+}
+
+}  // namespace windtunnel

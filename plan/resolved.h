@@ -1,0 +1,58 @@
+#pragma once
+// A resolved scenario: every key has a value, and each value says where it came from.
+
+#include <string>
+#include <vector>
+
+#include "plan/frameworks/framework.h"
+#include "scenarios/scenario.h"
+
+namespace windtunnel {
+
+/// One line of `plan --resolved`.
+struct ResolvedKey {
+  std::string key;  // "plan.sharding.bucket"
+  std::string value;
+  std::string
+      origin;  // "scenario", "preset megatron", "default", "framework rule megatron-lm", "computed"
+};
+
+struct ResolvedPlan {
+  int tp = 1, pp = 1, dp = 1;
+  std::vector<std::string> order;
+  bool sequence_parallel = false;
+  ScheduleKind schedule = ScheduleKind::one_f_one_b;
+  int virtual_stages = 1;
+  int micro_batch_group = 1;
+  std::vector<int> layers_per_chunk;  // pp * virtual_stages entries, in model order
+  std::int64_t micro_batches = 1;     // per replica and step
+  ShardingKind sharding = ShardingKind::none;
+  bool overlap_grad_reduce = false, overlap_param_gather = false;
+  std::int64_t bucket = 0;  // elements
+  RecomputeKind recompute = RecomputeKind::none;
+  std::vector<RecomputeModule> recompute_modules;
+  RecomputeLayers recompute_layers;
+  Dtype compute = Dtype::bf16, params = Dtype::bf16, grads = Dtype::fp32, master = Dtype::fp32,
+        optimizer_states = Dtype::fp32;
+  OptimizerKind optimizer = OptimizerKind::adamw;
+  AttentionKind attention = AttentionKind::flash;
+  AttentionKernel attention_kernel = AttentionKernel::flash2;
+  NormKernel norm_kernel = NormKernel::fused;
+  bool overlap_tp = false, overlap_pp = false;
+  CrossEntropyKind cross_entropy = CrossEntropyKind::plain;
+  bool logits_fp32 = true;
+  bool compile = false;
+  std::int64_t vocab_padded = 0;
+
+  bool recomputes(RecomputeModule module) const;
+};
+
+struct ResolvedScenario {
+  Scenario scenario;
+  ResolvedPlan plan;
+  FrameworkRules rules;
+  std::vector<ResolvedKey> keys;
+  std::vector<std::string> assumptions;
+};
+
+}  // namespace windtunnel

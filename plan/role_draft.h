@@ -1,0 +1,76 @@
+#pragma once
+// Drafts one role: creates its slots and emits its ops into the current segment.
+//
+// Emission knows the current phase, layer and whether it recomputes; every compute op gets its
+// device memory traffic from its operands' sizes (each operand once; an accumulated output is read
+// and written).
+
+#include <string_view>
+
+#include "plan/program_writer.h"
+#include "plan/resolved.h"
+
+namespace windtunnel {
+
+/// What an emitted kernel needs beside its operands.
+struct KernelSpec {
+  Kernel kernel = Kernel::none;
+  std::array<std::int64_t, 6> dims{};
+  std::uint16_t attr = kAttrNone;
+  Module module = Module::none;
+  std::uint8_t variant = 0;
+  int launches = 1;
+  When when = When::always;
+  std::int64_t extra_bytes =
+      0;  // traffic beyond the operands (eager passes); may be negative (gathers)
+};
+
+struct TransferSpec {
+  Collective collective = Collective::all_reduce;
+  ReduceOp reduce = ReduceOp::sum;
+  std::uint32_t comm = kNone;
+  Stream stream = Stream::compute;
+  Module module = Module::none;
+  When when = When::always;
+};
+
+class RoleDraft {
+ public:
+  RoleDraft(ProgramWriter& writer, const ResolvedScenario& scenario, int pipeline_rank);
+
+  SlotId tensor(std::string_view name, std::int64_t elements, Dtype dtype,
+                Category category = Category::activations);
+  SlotId static_slot(std::string_view name, std::int64_t elements, Dtype dtype, Category category);
+  SlotId view(SlotId parent, std::string_view name, std::int64_t offset, std::int64_t elements);
+
+  void kernel(const KernelSpec& spec, const OperandList& inputs, const OperandList& outputs);
+  /// `full` is the number of elements of the gathered tensor. In place when in == out.
+  void collective(const TransferSpec& spec, SlotId in, SlotId out, std::int64_t full);
+  void point_to_point(OpKind kind, SlotId slot, int peer_role, std::uint32_t comm, Stream stream);
+
+  std::uint32_t event(std::string_view name, bool per_frame);
+  void record(std::uint32_t event, Stream stream, When when = When::always);
+  void wait(std::uint32_t event, Stream stream, const OperandList& holds = {},
+            When when = When::always);
+  void host_sync(std::uint32_t event);
+  /// Keeps `slot` allocated up to here without an op of its own: the last op emitted holds it.
+  void hold(SlotId slot);
+
+  Slot& slot(SlotId id) { return role.slots[id]; }
+  const Slot& slot(SlotId id) const { return role.slots[id]; }
+  const ResolvedPlan& plan() const { return scenario.plan; }
+  const Model& model() const { return scenario.scenario.model; }
+  const FrameworkRules& rules() const { return scenario.rules; }
+  std::uint32_t comm(std::string_view name) const { return writer.comm(name); }
+
+  ProgramWriter& writer;
+  const ResolvedScenario& scenario;
+  Role role;
+  SegmentDraft* segment = nullptr;  // where ops go
+  Phase phase = Phase::forward;
+  std::int16_t layer = -1;
+  std::int16_t chunk = -1;
+  bool recompute = false;
+};
+
+}  // namespace windtunnel

@@ -1,0 +1,212 @@
+#include "plan/step_ends.h"
+
+#include <algorithm>
+
+#include "plan/liveness.h"
+
+namespace windtunnel {
+
+namespace {
+
+bool sharded(const RoleDraft& d) {
+  return d.plan().sharding == ShardingKind::zero1 && d.plan().dp > 1;
+}
+
+/// Optimizer states are created by the optimizer's first step (torch.optim.Adam, and Megatron-LM on
+/// it).
+bool taken_by_first_step(const Slot& slot) {
+  return slot.category == Category::optimizer_states;
+}
+
+void gather_weights(RoleDraft& d, const Bucket& b, Stream stream) {
+  d.collective({.collective = Collective::all_gather,
+                .reduce = ReduceOp::none,
+                .comm = d.comm("dp"),
+                .stream = stream,
+                .module = Module::optimizer},
+               b.weight_shard, b.weights, b.elements);
+}
+
+void take(RoleDraft& d, SlotId id, When when) {
+  DraftOp op;
+  op.op = {.kind = OpKind::alloc,
+           .stream = Stream::compute,
+           .phase = d.phase,
+           .module = Module::optimizer,
+           .when = when};
+  op.operands = {id};
+  d.segment->ops.push_back(op);
+}
+
+/// Replicated parameters whose gradient each tp rank holds for its own tokens only: one coalesced
+/// sum.
+void reduce_partial_gradients(RoleDraft& d, ChunkList& chunks) {
+  std::vector<SlotId> grads;
+  std::int64_t total = 0;
+  for (const auto& chunk : chunks) {
+    ChunkParameters& p = chunk->parameters();
+    for (ParameterId id = 0; id < p.size(); ++id) {
+      if (!p.request(id).partial_over_tp) continue;
+      grads.push_back(p.slots(id).grad);
+      total += d.slot(grads.back()).elements;
+    }
+  }
+  if (grads.empty() || d.comm("tp") == kNone) return;
+  const SlotId flat = d.tensor("partial_grads", total, d.plan().grads, Category::comm_buffers);
+  std::vector<SlotId> parts;
+  std::int64_t offset = 0;
+  for (const SlotId grad : grads) {
+    const std::int64_t n = d.slot(grad).elements;
+    parts.push_back(d.view(flat, "partial_grad", offset, n));
+    d.kernel({.kernel = Kernel::copy, .dims = {n}, .module = Module::optimizer}, {grad},
+             {parts.back()});
+    offset += n;
+  }
+  d.collective({.comm = d.comm("tp"), .module = Module::optimizer}, flat, flat, total);
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    d.kernel(
+        {.kernel = Kernel::copy, .dims = {d.slot(grads[i]).elements}, .module = Module::optimizer},
+        {parts[i]}, {grads[i]});
+  }
+}
+
+/// The fp32 gradients the optimizer works on: the shard itself, or its fp32 copy.
+SlotId optimizer_gradient(RoleDraft& d, const Bucket& b) {
+  const bool copies = d.rules().fp32_grad_copy_in_step && d.plan().master != Dtype::none &&
+                      bits_of(d.plan().grads) < bits_of(d.plan().master);
+  if (!copies) return b.grad_shard;
+  const std::int64_t n = d.slot(b.grad_shard).elements;
+  const SlotId wide = d.tensor("grads_fp32", n, d.plan().master, Category::grads);
+  d.kernel({.kernel = Kernel::cast, .dims = {n}, .module = Module::optimizer}, {b.grad_shard},
+           {wide});
+  return wide;
+}
+
+void update(RoleDraft& d, const Bucket& b, SlotId grad, SlotId coefficient) {
+  const std::int64_t n = d.slot(grad).elements;
+  if (d.plan().optimizer == OptimizerKind::adamw) {
+    d.kernel({.kernel = Kernel::adamw, .dims = {n}, .attr = kFused, .module = Module::optimizer},
+             {grad, coefficient}, {b.master, b.momentum, b.variance, b.weight_shard});
+  } else {
+    d.kernel({.kernel = Kernel::sgd, .dims = {n}, .attr = kFused, .module = Module::optimizer},
+             {grad, coefficient}, {b.master, b.weight_shard});
+  }
+}
+
+template <class Body>
+void for_each_bucket(ChunkList& chunks, Body body) {
+  for (const auto& chunk : chunks) {
+    for (Bucket& b : chunk->parameters().buckets()) body(b);
+  }
+}
+
+}  // namespace
+
+StepScalars make_scalars(RoleDraft& d) {
+  StepScalars s;
+  s.loss = d.static_slot("loss", 1, Dtype::fp32, Category::scalars);
+  s.norm2 = d.static_slot("grad_norm2", 1, Dtype::fp32, Category::scalars);
+  s.coefficient = d.static_slot("clip_coefficient", 1, Dtype::fp32, Category::scalars);
+  return s;
+}
+
+SegmentDraft draft_startup(RoleDraft& d) {
+  SegmentDraft s{.name = "startup", .ops = {}};
+  d.segment = &s;
+  d.phase = Phase::startup;
+  for (SlotId id = 0; id < d.role.slots.size(); ++id) {
+    const Slot& slot = d.slot(id);
+    if (slot.space == Space::statics && slot.parent == kNone && !taken_by_first_step(slot))
+      take(d, id, When::always);
+  }
+  return s;
+}
+
+SegmentDraft draft_step_begin(RoleDraft& d, ChunkList& chunks, const StepScalars& scalars) {
+  SegmentDraft s{.name = "step_begin", .ops = {}};
+  d.segment = &s;
+  d.phase = Phase::startup;
+  for_each_bucket(chunks, [&](Bucket& b) {
+    d.kernel({.kernel = Kernel::zero, .dims = {b.elements}, .module = Module::optimizer}, {},
+             {b.grads});
+  });
+  for (const SlotId id : {scalars.loss, scalars.norm2}) {
+    d.kernel({.kernel = Kernel::zero, .dims = {1}, .module = Module::optimizer}, {}, {id});
+  }
+  if (!d.plan().overlap_param_gather || !sharded(d)) return s;
+  d.phase = Phase::param_sync;
+  const std::uint32_t ready = d.event("step_begun", false);
+  d.record(ready, Stream::compute);
+  d.wait(ready, Stream::dp);
+  for (const auto& chunk : chunks) {  // in order of use: the last bucket holds the first layers
+    std::vector<Bucket>& buckets = chunk->parameters().buckets();
+    for (std::size_t i = buckets.size(); i-- > 0;) {
+      gather_weights(d, buckets[i], Stream::dp);
+      d.record(buckets[i].gathered, Stream::dp);
+    }
+  }
+  return s;
+}
+
+SegmentDraft draft_grad_sync(RoleDraft& d, ChunkList& chunks) {
+  SegmentDraft s{.name = "grad_sync", .ops = {}};
+  d.segment = &s;
+  d.phase = Phase::grad_sync;
+  for_each_bucket(chunks, [&](Bucket& b) {
+    if (b.reduced != kNone) {
+      d.wait(b.reduced, Stream::compute);
+    } else if (d.comm("dp") != kNone) {
+      draft_bucket_reduction(d, b, Stream::compute, When::always);
+    }
+  });
+  reduce_partial_gradients(d, chunks);
+  for_each_bucket(chunks, [&](Bucket& b) {
+    if (!b.tied) return;
+    d.collective({.comm = d.comm("embedding"), .module = Module::optimizer}, b.grads, b.grads,
+                 b.elements);
+  });
+  insert_allocations(d, {&s});
+  return s;
+}
+
+SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars& scalars) {
+  SegmentDraft s{.name = "optimizer", .ops = {}};
+  d.segment = &s;
+  d.phase = Phase::optimizer;
+  std::vector<SlotId> grads;
+  for_each_bucket(chunks, [&](Bucket& b) { grads.push_back(optimizer_gradient(d, b)); });
+  std::size_t i = 0;
+  for_each_bucket(chunks, [&](Bucket&) {
+    const SlotId grad = grads[i++];
+    d.kernel({.kernel = Kernel::sum_squares,
+              .dims = {d.slot(grad).elements},
+              .module = Module::optimizer},
+             {grad}, {scalars.norm2});
+  });
+  const std::uint32_t norm_comm = d.comm(sharded(d) ? "world" : "model");
+  if (norm_comm != kNone)
+    d.collective({.comm = norm_comm, .module = Module::optimizer}, scalars.norm2, scalars.norm2, 1);
+  d.kernel({.kernel = Kernel::clip_coefficient, .dims = {1}, .module = Module::optimizer},
+           {scalars.norm2}, {scalars.coefficient});
+  for (SlotId id = 0; id < d.role.slots.size(); ++id) {
+    if (d.slot(id).space == Space::statics && taken_by_first_step(d.slot(id)))
+      take(d, id, When::first_step);
+  }
+  i = 0;
+  for_each_bucket(chunks, [&](Bucket& b) { update(d, b, grads[i++], scalars.coefficient); });
+  if (sharded(d) && !d.plan().overlap_param_gather) {
+    d.phase = Phase::param_sync;
+    for_each_bucket(chunks, [&](Bucket& b) { gather_weights(d, b, Stream::compute); });
+  }
+  const bool has_loss = std::any_of(chunks.begin(), chunks.end(),
+                                    [](const auto& c) { return c->place().chunk.has_head; });
+  if (has_loss && d.comm("dp") != kNone) {
+    d.phase = Phase::optimizer;
+    d.collective({.reduce = ReduceOp::average, .comm = d.comm("dp"), .module = Module::loss},
+                 scalars.loss, scalars.loss, 1);
+  }
+  insert_allocations(d, {&s});
+  return s;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,250 @@
+#include "plan/transformer_layer.h"
+
+#include "plan/elementwise.h"
+#include "plan/parallel_linear.h"
+
+namespace windtunnel {
+
+namespace {
+
+bool layer_is_selected(const RecomputeLayers& layers, int index_in_stage) {
+  switch (layers.kind) {
+    case RecomputeLayers::Kind::all:
+      return true;
+    case RecomputeLayers::Kind::first:
+      return index_in_stage < layers.n;
+    case RecomputeLayers::Kind::every:
+      return layers.n > 0 && index_in_stage % layers.n == 0;
+  }
+  return true;
+}
+
+Linear qkv_linear(const LayerParameters& p, const LayerSizes& z, bool bias) {
+  return {.weight = p.qkv_weight,
+          .bias = p.qkv_bias,
+          .has_bias = bias,
+          .in = z.hidden,
+          .out = z.qkv,
+          .module = Module::attention};
+}
+Linear o_linear(const LayerParameters& p, const LayerSizes& z) {
+  return {.weight = p.o_weight, .in = z.query, .out = z.hidden, .module = Module::attention};
+}
+Linear fc1_linear(const LayerParameters& p, const LayerSizes& z, bool bias) {
+  return {.weight = p.fc1_weight,
+          .bias = p.fc1_bias,
+          .has_bias = bias,
+          .in = z.hidden,
+          .out = z.fc1,
+          .module = Module::mlp};
+}
+Linear fc2_linear(const LayerParameters& p, const LayerSizes& z) {
+  return {.weight = p.fc2_weight, .in = z.ffn, .out = z.hidden, .module = Module::mlp};
+}
+
+}  // namespace
+
+TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters, LayerPlace place)
+    : d_(draft), params_(parameters), z_(draft), layer_(place.layer) {
+  const ResolvedPlan& p = d_.plan();
+  const bool selected = layer_is_selected(p.recompute_layers, place.index_in_stage);
+  full_recompute_ = p.recompute == RecomputeKind::full && selected;
+  recompute_attention_ = selected && p.recomputes(RecomputeModule::attention);
+  recompute_core_ = selected && p.recomputes(RecomputeModule::core_attention);
+  recompute_mlp_ = selected && p.recomputes(RecomputeModule::mlp);
+  recompute_norm_ = selected && p.recomputes(RecomputeModule::norm);
+  recompute_activation_ = selected && p.recomputes(RecomputeModule::activation);
+}
+
+void TransformerLayer::declare_parameters() {
+  const Model& m = d_.model();
+  const bool sp = d_.plan().sequence_parallel;
+  const std::string prefix = "layers." + std::to_string(layer_) + ".";
+  using Init = Param::Init;
+  auto declare = [&](const char* name, std::int64_t rows, std::int64_t cols, int shard_dim,
+                     std::array<std::int64_t, 3> blocks, Init init) {
+    Param param{.rows = rows,
+                .cols = cols,
+                .padded_rows = rows,
+                .shard_dim = shard_dim,
+                .blocks = blocks,
+                .init = init,
+                .layer = static_cast<std::int16_t>(layer_)};
+    return params_.declare({.param = param,
+                            .name = prefix + name,
+                            .contributions = 1,
+                            .partial_over_tp = sp && shard_dim < 0});
+  };
+  const bool ln = m.norm == NormKind::layernorm;
+  const std::int64_t h = m.hidden, q = m.query_width(), kv = m.kv_width(), f = m.ffn;
+  p_.norm1_weight = declare("norm1.weight", h, 1, -1, {}, Init::ones);
+  if (ln) p_.norm1_bias = declare("norm1.bias", h, 1, -1, {}, Init::zeros);
+  p_.qkv_weight = declare("qkv.weight", q + 2 * kv, h, 0, {q, kv, kv}, Init::normal);
+  if (m.bias) p_.qkv_bias = declare("qkv.bias", q + 2 * kv, 1, 0, {q, kv, kv}, Init::zeros);
+  p_.o_weight = declare("o.weight", h, q, 1, {q}, Init::normal);
+  if (m.bias) p_.o_bias = declare("o.bias", h, 1, -1, {}, Init::zeros);
+  p_.norm2_weight = declare("norm2.weight", h, 1, -1, {}, Init::ones);
+  if (ln) p_.norm2_bias = declare("norm2.bias", h, 1, -1, {}, Init::zeros);
+  const std::array<std::int64_t, 3> fc1_blocks =
+      m.gated() ? std::array<std::int64_t, 3>{f, f, 0} : std::array<std::int64_t, 3>{f, 0, 0};
+  const std::int64_t fc1_rows = m.gated() ? 2 * f : f;
+  p_.fc1_weight = declare("fc1.weight", fc1_rows, h, 0, fc1_blocks, Init::normal);
+  if (m.bias) p_.fc1_bias = declare("fc1.bias", fc1_rows, 1, 0, fc1_blocks, Init::zeros);
+  p_.fc2_weight = declare("fc2.weight", h, f, 1, {f}, Init::normal);
+  if (m.bias) p_.fc2_bias = declare("fc2.bias", h, 1, -1, {}, Init::zeros);
+}
+
+SlotId TransformerLayer::forward(SlotId input) {
+  d_.layer = static_cast<std::int16_t>(layer_);
+  t_.input = input;
+  forward_attention_norm();
+  forward_qkv();
+  forward_core_attention();
+  forward_attention_output();
+  forward_mlp_norm();
+  forward_mlp_in();
+  forward_activation();
+  forward_mlp_out();
+  d_.layer = -1;
+  return t_.output;
+}
+
+void TransformerLayer::forward_attention_norm() {
+  const NormResult n = norm_forward(
+      d_, params_,
+      {.input = t_.input, .weight = p_.norm1_weight, .bias = p_.norm1_bias, .name = "norm1"});
+  t_.norm1 = n.output;
+  t_.norm1_stats = n.stats;
+}
+
+void TransformerLayer::forward_qkv() {
+  t_.norm1_full = gather_rows(d_, z_, t_.norm1, z_.hidden);
+  t_.qkv = linear_forward(d_, params_, qkv_linear(p_, z_, d_.model().bias), t_.norm1_full, "qkv");
+  if (d_.model().position == PositionKind::rope) {
+    d_.kernel({.kernel = Kernel::rope_fwd,
+               .dims = {z_.rows, z_.heads, z_.kv_heads, z_.head_dim, z_.micro},
+               .module = Module::attention,
+               .launches = d_.rules().kernels.rope_forward},
+              {t_.qkv}, {t_.qkv});
+  }
+  if (d_.rules().qkv_copies) {
+    t_.qkv_copy = d_.tensor("qkv_copy", d_.slot(t_.qkv).elements, z_.act);
+    d_.kernel(
+        {.kernel = Kernel::copy, .dims = {d_.slot(t_.qkv).elements}, .module = Module::attention},
+        {t_.qkv}, {t_.qkv_copy});
+  }
+}
+
+void TransformerLayer::forward_attention_output() {
+  const SlotId o = linear_forward(d_, params_, o_linear(p_, z_), t_.context, "o");
+  const ResidualResult r = residual_forward(d_, params_,
+                                            {.input = reduce_rows(d_, z_, o, z_.hidden),
+                                             .residual = t_.input,
+                                             .bias = p_.o_bias,
+                                             .site = 1,
+                                             .name = "residual1"});
+  t_.residual1 = r.output;
+  t_.mask1 = r.mask;
+}
+
+void TransformerLayer::forward_mlp_norm() {
+  const NormResult n = norm_forward(
+      d_, params_,
+      {.input = t_.residual1, .weight = p_.norm2_weight, .bias = p_.norm2_bias, .name = "norm2"});
+  t_.norm2 = n.output;
+  t_.norm2_stats = n.stats;
+}
+
+void TransformerLayer::forward_mlp_in() {
+  t_.norm2_full = gather_rows(d_, z_, t_.norm2, z_.hidden);
+  t_.fc1 = linear_forward(d_, params_, fc1_linear(p_, z_, d_.model().bias), t_.norm2_full, "fc1");
+}
+
+void TransformerLayer::forward_activation() {
+  t_.activation = activation_forward(d_, z_, t_.fc1);
+}
+
+void TransformerLayer::forward_mlp_out() {
+  const SlotId m = linear_forward(d_, params_, fc2_linear(p_, z_), t_.activation, "fc2");
+  const ResidualResult r = residual_forward(d_, params_,
+                                            {.input = reduce_rows(d_, z_, m, z_.hidden),
+                                             .residual = t_.residual1,
+                                             .bias = p_.fc2_bias,
+                                             .site = 2,
+                                             .name = "residual2"});
+  t_.output = r.output;
+  t_.mask2 = r.mask;
+}
+
+void TransformerLayer::recompute_before_backward() {
+  d_.recompute = true;
+  if (full_recompute_) {
+    forward(t_.input);
+  } else if (recompute_mlp_) {
+    // The module is norm2's consumer: its input norm2 is kept, what follows is run again.
+    if (recompute_norm_) forward_mlp_norm();
+    forward_mlp_in();
+    forward_activation();
+  } else {
+    if (recompute_norm_) forward_mlp_norm();
+    if (recompute_activation_) forward_activation();
+  }
+  d_.layer = static_cast<std::int16_t>(layer_);
+  d_.recompute = false;
+}
+
+SlotId TransformerLayer::backward(SlotId dy) {
+  d_.layer = static_cast<std::int16_t>(layer_);
+  recompute_before_backward();
+  const SlotId d_residual1 = backward_mlp(dy);
+  if (!full_recompute_) {
+    d_.recompute = true;
+    if (recompute_norm_) forward_attention_norm();
+    if (recompute_attention_) forward_qkv();
+    if (recompute_attention_ || recompute_core_) forward_core_attention();
+    d_.recompute = false;
+  }
+  const SlotId dx = backward_attention(d_residual1);
+  d_.layer = -1;
+  return dx;
+}
+
+SlotId TransformerLayer::backward_mlp(SlotId dy) {
+  const SlotId branch = residual_backward(
+      d_, params_, {.output_grad = dy, .mask = t_.mask2, .bias = p_.fc2_bias, .site = 2});
+  const SlotId dm = gather_rows(d_, z_, branch, z_.hidden);
+  const SlotId dact = row_backward(d_, params_, z_, fc2_linear(p_, z_), dm, t_.activation);
+  const SlotId dfc1 = activation_backward(d_, z_, dact, t_.fc1);
+  const SlotId kept =
+      d_.rules().keep_gathered_input && d_.plan().sequence_parallel ? t_.norm2_full : kNone;
+  const SlotId dnorm = column_backward(d_, params_, z_, fc1_linear(p_, z_, d_.model().bias),
+                                       {.output_grad = dfc1, .input = t_.norm2, .gathered = kept});
+  return norm_backward(d_, params_,
+                       {.output_grad = dnorm,
+                        .input = t_.residual1,
+                        .stats = t_.norm2_stats,
+                        .residual_grad = dy,
+                        .weight = p_.norm2_weight,
+                        .bias = p_.norm2_bias});
+}
+
+SlotId TransformerLayer::backward_attention(SlotId dy) {
+  const SlotId branch = residual_backward(
+      d_, params_, {.output_grad = dy, .mask = t_.mask1, .bias = p_.o_bias, .site = 1});
+  const SlotId dout = gather_rows(d_, z_, branch, z_.hidden);
+  const SlotId dcontext = row_backward(d_, params_, z_, o_linear(p_, z_), dout, t_.context);
+  const SlotId dqkv = backward_core_attention(dcontext);
+  const SlotId kept =
+      d_.rules().keep_gathered_input && d_.plan().sequence_parallel ? t_.norm1_full : kNone;
+  const SlotId dnorm = column_backward(d_, params_, z_, qkv_linear(p_, z_, d_.model().bias),
+                                       {.output_grad = dqkv, .input = t_.norm1, .gathered = kept});
+  return norm_backward(d_, params_,
+                       {.output_grad = dnorm,
+                        .input = t_.input,
+                        .stats = t_.norm1_stats,
+                        .residual_grad = dy,
+                        .weight = p_.norm1_weight,
+                        .bias = p_.norm1_bias});
+}
+
+}  // namespace windtunnel

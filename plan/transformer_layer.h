@@ -1,0 +1,88 @@
+#pragma once
+// One transformer layer as ops: forward, backward, and the parts of forward that backward
+// recomputes.
+//
+// Tensor parallelism is Megatron's (Shoeybi et al. 2019; Korthikanti et al. 2022 for sequence
+// parallel): qkv and fc1 are column-parallel, o and fc2 row-parallel. Forward fills a
+// `LayerTensors` with every intermediate; backward reads it. Recomputing a part emits its forward
+// again and overwrites the entries, so that the first copies are used only in forward and are freed
+// there.
+
+#include "plan/layer_sizes.h"
+#include "plan/parameters.h"
+
+namespace windtunnel {
+
+struct LayerParameters {
+  ParameterId norm1_weight = 0, norm1_bias = 0, qkv_weight = 0, qkv_bias = 0, o_weight = 0,
+              o_bias = 0;
+  ParameterId norm2_weight = 0, norm2_bias = 0, fc1_weight = 0, fc1_bias = 0, fc2_weight = 0,
+              fc2_bias = 0;
+};
+
+/// (rows, columns) per rank; Ts = norm rows.
+struct LayerTensors {
+  SlotId input = kNone;                       // (Ts, h)
+  SlotId norm1 = kNone, norm1_stats = kNone;  // (Ts, h)
+  SlotId norm1_full = kNone;                  // (T, h), norm1 itself without sequence parallel
+  SlotId qkv = kNone;                         // (T, (a+2k)d)
+  SlotId qkv_copy = kNone;                    // (T, (a+2k)d): transposed copies, rules.qkv_copies
+  SlotId lse = kNone;                         // (T a), flash
+  SlotId probs = kNone, dropped = kNone, probs_mask = kNone;  // (micro a, s, s), unfused
+  SlotId context = kNone;                                     // (T, a d)
+  SlotId mask1 = kNone, residual1 = kNone;                    // (Ts, h)
+  SlotId norm2 = kNone, norm2_stats = kNone, norm2_full = kNone;
+  SlotId fc1 = kNone;                    // (T, f or 2f)
+  SlotId activation = kNone;             // (T, f)
+  SlotId mask2 = kNone, output = kNone;  // (Ts, h)
+};
+
+struct LayerPlace {
+  int layer = 0;           // global
+  int index_in_stage = 0;  // over the role's chunks, for `recompute.layers`
+};
+
+class TransformerLayer {
+ public:
+  TransformerLayer(RoleDraft& draft, ChunkParameters& parameters, LayerPlace place);
+
+  void declare_parameters();
+  /// Emits forward from `input` (Ts, h); returns the output slot.
+  SlotId forward(SlotId input);
+  /// Emits what this layer recomputes, then backward from the gradient of the output; returns the
+  /// gradient of the input.
+  SlotId backward(SlotId output_grad);
+  /// Whether the whole layer is recomputed in backward.
+  bool fully_recomputed() const { return full_recompute_; }
+
+ private:
+  // forward parts
+  void forward_attention_norm();
+  void forward_qkv();
+  void forward_core_attention();
+  void forward_flash();
+  void forward_unfused();
+  void forward_attention_output();
+  void forward_mlp_norm();
+  void forward_mlp_in();
+  void forward_activation();
+  void forward_mlp_out();
+  // backward parts
+  void recompute_before_backward();
+  SlotId backward_mlp(SlotId dy);
+  SlotId backward_attention(SlotId dy);
+  SlotId backward_core_attention(SlotId dcontext);
+  SlotId backward_unfused(SlotId dcontext);
+
+  RoleDraft& d_;
+  ChunkParameters& params_;
+  LayerSizes z_;
+  int layer_;
+  bool full_recompute_ = false;
+  bool recompute_attention_ = false, recompute_core_ = false, recompute_mlp_ = false,
+       recompute_norm_ = false, recompute_activation_ = false;
+  LayerParameters p_;
+  LayerTensors t_;
+};
+
+}  // namespace windtunnel
