@@ -13,17 +13,17 @@ namespace windtunnel {
 
 /// A place in a file; line and column start at 1, 0 means "no particular place".
 struct SourcePosition {
-  std::string file;
+  std::string file{};
   int line = 0;
   int column = 0;
 };
 
 struct Diagnostic {
-  SourcePosition position;
+  SourcePosition position{};
   std::string message;
-  std::string hint;         // allowed values, nearest name, a unit example; may be empty
-  std::string source_line;  // the text of the line, for the caret; may be empty
-  int line_offset = 0;      // bytes of the line that were cut off before `source_line`
+  std::string hint{};         // allowed values, nearest name, a unit example; may be empty
+  std::string source_line{};  // the text of the line, for the caret; may be empty
+  int line_offset = 0;        // bytes of the line that were cut off before `source_line`
 };
 
 /// `file:line:col: error: message`, then the line, a caret and the hint where there are any.

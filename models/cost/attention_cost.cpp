@@ -1,0 +1,134 @@
+#include "models/cost/attention_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+
+namespace windtunnel {
+
+namespace {
+
+using enum AttentionVariant;
+
+struct Fallback {
+  AttentionVariant wanted;
+  std::array<AttentionVariant, 4> order;
+};
+
+/// Nearest in generation first. `fused` and `torch` run as separate products; asked for as one
+/// kernel they are priced as flash2, which torch's scaled_dot_product_attention calls.
+constexpr std::array kFallback = {
+    Fallback{flash1, {flash1, flash2, flash3, cudnn}},
+    Fallback{flash2, {flash2, flash3, cudnn, flash1}},
+    Fallback{flash3, {flash3, cudnn, flash2, flash1}},
+    Fallback{cudnn, {cudnn, flash3, flash2, flash1}},
+    Fallback{fused, {flash2, cudnn, flash3, flash1}},
+    Fallback{torch, {flash2, cudnn, flash3, flash1}},
+};
+
+constexpr double kFallbackSigma = 0.20;  // kernels of neighbouring generations differ by 1.2-2x
+constexpr double kFixed = 5e-6;          // s: launch and drain of one kernel, as for products
+constexpr int kHeadDimStep = 32;
+
+struct Wanted {
+  AttentionVariant variant;
+  bool backward, causal;
+  int head_dim;
+};
+
+/// Rows of one kernel around a head dim, mixed linearly.
+struct Mixed {
+  bool found = false;
+  AttentionRow row;
+};
+
+Mixed mix_rows(const Profile& profile, const Wanted& w) {
+  const AttentionRow* below = nullptr;
+  const AttentionRow* above = nullptr;
+  for (const AttentionRow& row : profile.attention) {
+    if (row.variant != static_cast<std::uint8_t>(w.variant) || row.backward != w.backward ||
+        row.causal != w.causal) {
+      continue;
+    }
+    if (row.head_dim <= w.head_dim && (!below || row.head_dim > below->head_dim)) below = &row;
+    if (row.head_dim >= w.head_dim && (!above || row.head_dim < above->head_dim)) above = &row;
+  }
+  if (!below && !above) return {};
+  if (!below || !above || below == above) return {.found = true, .row = above ? *above : *below};
+  const double t =
+      static_cast<double>(w.head_dim - below->head_dim) / (above->head_dim - below->head_dim);
+  AttentionRow row = *above;
+  row.peak = (1 - t) * below->peak + t * above->peak;
+  row.half_sequence = (1 - t) * below->half_sequence + t * above->half_sequence;
+  row.wave = (1 - t) * below->wave + t * above->wave;
+  row.sigma = std::max(below->sigma, above->sigma);
+  return {.found = true, .row = row};
+}
+
+struct Choice {
+  AttentionRow row;
+  Basis basis = Basis::modelled;
+  double sigma = 0.0;
+};
+
+/// The row for the kernel asked for, else with the other mask, else of another kernel.
+Choice choose(const Profile& profile, Wanted wanted) {
+  CHECK(!profile.attention.empty(), "the loader refuses a profile without attention rows");
+  const AttentionVariant asked = wanted.variant;
+  const bool causal = wanted.causal;
+  for (const AttentionVariant variant : attention_fallback(asked)) {
+    wanted.variant = variant;
+    for (const bool mask : {causal, !causal}) {
+      wanted.causal = mask;
+      const Mixed mixed = mix_rows(profile, wanted);
+      if (!mixed.found) continue;
+      if (variant == asked && mask == causal) return {mixed.row, Basis::modelled, mixed.row.sigma};
+      return {mixed.row, Basis::assumed, kFallbackSigma};
+    }
+  }
+  return {profile.attention.front(), Basis::assumed, 2.0 * kFallbackSigma};
+}
+
+}  // namespace
+
+double attention_flops(const Shape& shape) {
+  const auto micro = static_cast<double>(shape.dims[0]), s = static_cast<double>(shape.dims[1]),
+             a = static_cast<double>(shape.dims[2]), d = static_cast<double>(shape.dims[4]);
+  const double forward = 4.0 * micro * a * s * s * d * ((shape.attr & kCausal) ? 0.5 : 1.0);
+  return shape.kernel == Kernel::flash_bwd ? 2.5 * forward : forward;
+}
+
+std::span<const AttentionVariant> attention_fallback(AttentionVariant wanted) {
+  for (const Fallback& f : kFallback) {
+    if (f.wanted == wanted) return f.order;
+  }
+  CHECK(false, "attention variant out of range");
+  return {};
+}
+
+OpCost attention_cost(const Profile& profile, const Shape& shape) {
+  CHECK(shape.kernel == Kernel::flash_fwd || shape.kernel == Kernel::flash_bwd,
+        "a fused attention kernel");
+  const bool causal = (shape.attr & kCausal) != 0;
+  const auto s = static_cast<double>(shape.dims[1]);
+  const int d = static_cast<int>(shape.dims[4]);
+  const Choice choice = choose(profile, {.variant = static_cast<AttentionVariant>(shape.variant),
+                                         .backward = shape.kernel == Kernel::flash_bwd,
+                                         .causal = causal,
+                                         .head_dim = d});
+  const AttentionRow& row = choice.row;
+  const double tiles = std::ceil(s / row.query_tile);
+  const double mean = causal ? (tiles + 1.0) / (2.0 * tiles) : 1.0;
+  const double work =
+      static_cast<double>(shape.dims[0] * shape.dims[2]) * tiles * mean / profile.chip.sms.value;
+  const int padded = (d + kHeadDimStep - 1) / kHeadDimStep * kHeadDimStep;
+  const double rate = row.peak * work / (work + row.wave) * s / (s + row.half_sequence) * d /
+                      static_cast<double>(padded);
+  return {.time = {kFixed + attention_flops(shape) / rate},
+          .cls = CostClass::attention,
+          .sigma = choice.sigma,
+          .origin = {choice.basis, row.source}};
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,80 @@
+#include "models/cost/link_shares.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace windtunnel {
+
+namespace {
+
+constexpr double kAbsentEfficiency = 0.9;   // a network the profile says nothing of
+constexpr double kIncludedLatencyUs = 2.0;  // wire latency inside NCCL's 14 us hop (InfiniBand)
+
+double efficiency(const Profile& profile, NetworkType network) {
+  const auto at = profile.links.network_efficiency.find(network);
+  return at == profile.links.network_efficiency.end() ? kAbsentEfficiency : at->second.value;
+}
+
+double node_bandwidth(const Placement& p) {
+  return p.nic_bandwidth.value * p.nics_per_node / p.groups_sharing_nics;
+}
+
+GpuGeneration generation_of(const Profile& profile) {
+  if (profile.chip.generation == "ampere") return GpuGeneration::ampere;
+  if (profile.chip.generation == "hopper") return GpuGeneration::hopper;
+  return GpuGeneration::blackwell;
+}
+
+}  // namespace
+
+Reach reach_of(const Placement& p) {
+  if (p.domains <= 1) return Reach::nvlink;
+  return p.nodes <= 1 ? Reach::pcie : Reach::network;
+}
+
+BytesPerSecond group_network_bandwidth(const Profile& profile, const Placement& p) {
+  CHECK(p.nics_per_node > 0 && p.nic_bandwidth.value > 0.0, "a group over nodes has a network");
+  const double reachable = p.nic_bandwidth.value * p.per_node *
+                           std::max(1.0, static_cast<double>(p.nics_per_node) / p.devices_per_node);
+  const double per_node =
+      std::min(node_bandwidth(p), reachable) * efficiency(profile, p.network) / p.oversubscription;
+  return {per_node * p.nodes / p.domains};
+}
+
+BytesPerSecond pair_network_bandwidth(const Profile& profile, const Placement& p) {
+  CHECK(p.nics_per_node > 0 && p.nic_bandwidth.value > 0.0, "a group over nodes has a network");
+  return {std::min(p.nic_bandwidth.value, node_bandwidth(p)) * efficiency(profile, p.network) /
+          p.oversubscription};
+}
+
+NcclLinks nccl_links(const Profile& profile, const Placement& p) {
+  const Reach reach = reach_of(p);
+  NcclLinks links{.generation = generation_of(profile), .channels = profile.links.channels.value};
+  // A node whose devices are in several domains is one island over PCIe.
+  links.nvlink = reach != Reach::pcie;
+  links.intra_gbps =
+      (links.nvlink ? profile.links.nvlink_bandwidth : profile.links.pcie_bandwidth).value / 1e9;
+  links.nvls_gbps = links.nvlink ? profile.links.nvls_bandwidth.value / 1e9 : 0.0;
+  if (reach == Reach::network) {
+    links.inter_gbps = group_network_bandwidth(profile, p).value / 1e9;
+    links.extra_net_us = std::max(0.0, p.network_latency.value * 1e6 - kIncludedLatencyUs);
+  }
+  return links;
+}
+
+NcclGroup nccl_group(const CollectiveQuery& query) {
+  const Placement& p = query.placement;
+  NcclGroup group{.kind = query.kind,
+                  .bytes = static_cast<double>(query.bytes),
+                  .ranks = p.ranks,
+                  .islands = 1,
+                  .per_island = p.ranks};
+  if (reach_of(p) == Reach::network) {
+    group.islands = p.domains;
+    group.per_island = p.per_domain;
+  }
+  return group;
+}
+
+}  // namespace windtunnel

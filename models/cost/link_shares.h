@@ -1,0 +1,34 @@
+#pragma once
+// The bandwidth one group gets of the links it shares with groups like it.
+//
+// A node's NICs are shared by the groups that use them at the same time; one group's k members on a
+// node can drive at most as many NICs as k devices have (at least one each). With d devices and q
+// NICs a node, NIC rate r (data sheet) and the share e that is reached of it:
+//   per node  = min(q r / groups, k max(1, q/d) r) e / oversubscription
+//   per island = per node * nodes / islands
+// A transfer between two ranks uses one NIC: min(r, q r / groups) e / oversubscription. Sources of
+// e: profile `links.network_efficiency`.
+
+#include "models/cost/nccl_tuner.h"
+#include "models/cost/profile.h"
+
+namespace windtunnel {
+
+/// How far the members of a group are apart.
+enum class Reach : std::uint8_t { nvlink, pcie, network };
+
+Reach reach_of(const Placement& placement);
+
+/// Bus bandwidth of a group between its islands. Precondition: reach_of(p) == Reach::network.
+BytesPerSecond group_network_bandwidth(const Profile& profile, const Placement& p);
+
+/// Bandwidth of one transfer between nodes. Precondition as above.
+BytesPerSecond pair_network_bandwidth(const Profile& profile, const Placement& p);
+
+/// The links as NCCL's tuner wants them.
+NcclLinks nccl_links(const Profile& profile, const Placement& p);
+
+/// Ranks, islands and members per island: NVLink domains, or nodes where domains do not matter.
+NcclGroup nccl_group(const CollectiveQuery& query);
+
+}  // namespace windtunnel

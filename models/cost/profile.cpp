@@ -1,0 +1,359 @@
+#include "models/cost/profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "core/data_dir.h"
+#include "core/nearest_name.h"
+#include "models/cost/attention_variant.h"
+#include "models/cost/collective_algebra.h"
+#include "models/cost/memory_cost.h"
+#include "models/cost/profile_fields.h"
+
+namespace windtunnel {
+
+namespace {
+
+using Kind = LocatedJson::Kind;
+
+constexpr double kFormatVersion = 1.0;
+constexpr std::size_t kMostSources = 1000;
+constexpr std::string_view kSuffix = ".profile.json";
+
+/// The value named by a text field, out of names in the order of the enum.
+template <class Enum>
+std::optional<Enum> named(ProfileFields& in, const LocatedJson& map, std::string_view key,
+                          const std::vector<std::string_view>& names) {
+  const std::string text = in.text(map, key);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == text) return static_cast<Enum>(i);
+  }
+  if (const LocatedJson* at = map.find(std::string(key)); at && at->kind == Kind::text) {
+    in.note(*at, "unknown " + std::string(key) + " '" + text + "'", "known: " + join_names(names));
+  }
+  return std::nullopt;
+}
+
+template <class Enum>
+std::vector<std::string_view> enum_names(Enum last) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(last); ++i) {
+    names.emplace_back(name_of(static_cast<Enum>(i)));
+  }
+  return names;
+}
+
+const std::vector<std::string_view>& network_names() {
+  static const std::vector<std::string_view> names = {"none", "ib", "roce", "efa", "tcp"};
+  return names;
+}
+
+/// Reads a map from names of an enum to figures.
+template <class Enum>
+std::map<Enum, Figure> figures_by(ProfileFields& in, const LocatedJson& map,
+                                  const std::vector<std::string_view>& names, Range range) {
+  in.allow(map, names);
+  std::map<Enum, Figure> result;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string key(names[i]);
+    if (map.find(key) != nullptr) {
+      result[static_cast<Enum>(i)] = in.figure(map, key, range);
+    }
+  }
+  return result;
+}
+
+std::vector<ProfileSource> read_sources(ProfileFields& in, const LocatedJson& root) {
+  std::vector<ProfileSource> sources;
+  const LocatedJson& map = in.member(root, "sources", Kind::map);
+  for (const auto& [key, value] : map.members) {
+    if (value.kind != Kind::text) in.note(value, "a source is a text");
+    sources.push_back({key, value.text});
+  }
+  if (sources.empty()) in.note(map, "'sources' names nothing");
+  if (sources.size() > kMostSources) in.note(map, "over 1000 sources");
+  return sources;
+}
+
+ChipFigures read_chip(ProfileFields& in, const LocatedJson& map) {
+  in.allow(map, {"generation", "sms", "tensor_flops", "memory_bandwidth", "l2_bytes"});
+  ChipFigures chip{.sms = in.figure(map, "sms", Range::positive),
+                   .tensor_flops = {},
+                   .memory_bandwidth = in.figure(map, "memory_bandwidth", Range::positive),
+                   .l2_bytes = in.figure(map, "l2_bytes", Range::positive),
+                   .generation = in.text(map, "generation")};
+  const std::vector<std::string_view> generations = {"ampere", "hopper", "blackwell"};
+  if (std::find(generations.begin(), generations.end(), chip.generation) == generations.end()) {
+    in.note(map, "unknown generation '" + chip.generation + "'",
+            "known: " + join_names(generations));
+  }
+  const LocatedJson& rates = in.member(map, "tensor_flops", Kind::map);
+  chip.tensor_flops = figures_by<Dtype>(in, rates, enum_names(Dtype::field), Range::positive);
+  if (chip.tensor_flops.empty()) in.note(rates, "'tensor_flops' has no rate");
+  return chip;
+}
+
+MemoryFigures read_memory(ProfileFields& in, const LocatedJson& map) {
+  in.allow(map, {"driver_bytes", "usable_bytes", "context_bytes", "nccl_channel_bytes",
+                 "nccl_channels", "nccl_nvls_bytes", "cublas_workspace", "cublaslt_workspace"});
+  return {.driver_bytes = in.figure(map, "driver_bytes", Range::positive),
+          .usable_bytes = in.figure(map, "usable_bytes", Range::positive),
+          .context_bytes = in.figure(map, "context_bytes", Range::not_negative),
+          .nccl_channel_bytes = in.figure(map, "nccl_channel_bytes", Range::not_negative),
+          .nccl_channels = in.figure(map, "nccl_channels", Range::not_negative),
+          .nccl_nvls_bytes = in.figure(map, "nccl_nvls_bytes", Range::not_negative),
+          .cublas_workspace = in.figure(map, "cublas_workspace", Range::not_negative),
+          .cublaslt_workspace = in.figure(map, "cublaslt_workspace", Range::not_negative)};
+}
+
+GemmModel read_gemm_model(ProfileFields& in, const LocatedJson& map) {
+  in.allow(map, {"efficiency", "memory_efficiency", "tile_half_area", "ramp", "quantisation",
+                 "partial_wave", "epilogue", "fixed", "power_drop", "power_flops"});
+  return {.efficiency = in.figure(map, "efficiency", Range::positive),
+          .memory_efficiency = in.figure(map, "memory_efficiency", Range::positive),
+          .tile_half_area = in.figure(map, "tile_half_area", Range::not_negative),
+          .ramp = in.figure(map, "ramp", Range::not_negative),
+          .quantisation = in.figure(map, "quantisation", Range::share),
+          .partial_wave = in.figure(map, "partial_wave", Range::share),
+          .epilogue = in.figure(map, "epilogue", Range::not_negative),
+          .fixed = in.figure(map, "fixed", Range::not_negative),
+          .power_drop = in.figure(map, "power_drop", Range::share),
+          .power_flops = in.figure(map, "power_flops", Range::positive)};
+}
+
+GemmTable read_gemm_table(ProfileFields& in, const LocatedJson& map) {
+  in.allow(map, {"dtype", "sigma", "source", "rate_scale", "columns", "rows"});
+  GemmTable table{.sigma = in.number(map, "sigma", Range::positive),
+                  .source = in.source(map, "source"),
+                  .rate_scale = in.number(map, "rate_scale", Range::positive)};
+  const auto dtype = named<Dtype>(in, map, "dtype", enum_names(Dtype::field));
+  table.dtype = dtype.value_or(Dtype::bf16);
+  const std::vector<std::string_view> layouts = {"tn", "nn", "nt"};
+  for (const LocatedJson& row : in.member(map, "rows", Kind::list).items) {
+    if (row.kind != Kind::list || row.items.size() != 6 || row.items[3].kind != Kind::text ||
+        row.items[4].kind != Kind::boolean) {
+      in.note(row, "a row is [m, n, k, layout, accumulate_fp32, tflops]");
+      continue;
+    }
+    const auto layout = std::find(layouts.begin(), layouts.end(), row.items[3].text);
+    if (layout == layouts.end()) in.note(row.items[3], "unknown layout", "tn, nn, nt");
+    table.rows.push_back({.m = in.item(row, 0, Range::positive),
+                          .n = in.item(row, 1, Range::positive),
+                          .k = in.item(row, 2, Range::positive),
+                          .layout = static_cast<GemmLayout>(layout - layouts.begin()),
+                          .accumulate_fp32 = row.items[4].boolean,
+                          .flops = in.item(row, 5, Range::positive) * 1e12});
+  }
+  return table;
+}
+
+void read_gemm(ProfileFields& in, const LocatedJson& map, Profile& profile) {
+  in.allow(map, {"model", "alignment", "tables"});
+  profile.gemm = read_gemm_model(in, in.member(map, "model", Kind::map));
+  const LocatedJson& alignment = in.member(map, "alignment", Kind::map);
+  in.allow(alignment, {"source", "steps"});
+  profile.alignment_source = in.source(alignment, "source");
+  for (const LocatedJson& step : in.member(alignment, "steps", Kind::list).items) {
+    if (step.kind != Kind::list || step.items.size() != 2) {
+      in.note(step, "a step is [bytes, factor]");
+      continue;
+    }
+    profile.alignment.push_back(
+        {.bytes = in.item(step, 0, Range::positive), .factor = in.item(step, 1, Range::positive)});
+  }
+  for (const LocatedJson& table : in.member(map, "tables", Kind::list).items) {
+    profile.gemm_tables.push_back(read_gemm_table(in, table));
+  }
+}
+
+AttentionRow read_attention_row(ProfileFields& in, const LocatedJson& map) {
+  in.allow(map, {"kernel", "pass", "causal", "head_dim", "peak_tflops", "half_sequence", "wave",
+                 "query_tile", "sigma", "source"});
+  const std::vector<std::string_view> kernels(kAttentionVariantNames.begin(),
+                                              kAttentionVariantNames.end());
+  const auto kernel = named<AttentionVariant>(in, map, "kernel", kernels);
+  enum class Pass : std::uint8_t { forward, backward };
+  const auto pass = named<Pass>(in, map, "pass", {"forward", "backward"});
+  return {.variant = static_cast<std::uint8_t>(kernel.value_or(AttentionVariant::flash2)),
+          .backward = pass == Pass::backward,
+          .causal = in.flag(map, "causal"),
+          .head_dim = static_cast<int>(in.number(map, "head_dim", Range::positive)),
+          .peak = in.number(map, "peak_tflops", Range::positive) * 1e12,
+          .half_sequence = in.number(map, "half_sequence", Range::not_negative),
+          .wave = in.number(map, "wave", Range::not_negative),
+          .query_tile = static_cast<int>(in.number(map, "query_tile", Range::positive)),
+          .sigma = in.number(map, "sigma", Range::positive),
+          .source = in.source(map, "source")};
+}
+
+void read_memory_bound(ProfileFields& in, const LocatedJson& map, Profile& profile) {
+  in.allow(map, {"floor", "fixed", "rows"});
+  profile.memory_kernel_floor = in.figure(map, "floor", Range::not_negative);
+  profile.memory_kernel_fixed = in.figure(map, "fixed", Range::not_negative);
+  const std::vector<std::string_view> groups(memory_groups().begin(), memory_groups().end());
+  for (const LocatedJson& row : in.member(map, "rows", Kind::list).items) {
+    in.allow(row, {"group", "fused", "efficiency"});
+    const std::string group = in.text(row, "group");
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) {
+      in.note(row, "unknown group '" + group + "'", "known: " + join_names(groups));
+    }
+    profile.memory_bound.push_back({.group = group,
+                                    .fused = in.flag(row, "fused"),
+                                    .efficiency = in.figure(row, "efficiency", Range::positive)});
+  }
+}
+
+LinkFigures read_links(ProfileFields& in, const LocatedJson& map) {
+  in.allow(map, {"nvlink_bandwidth", "nvls_bandwidth", "copy_bandwidth", "pcie_bandwidth",
+                 "channels", "network_efficiency"});
+  return {.nvlink_bandwidth = in.figure(map, "nvlink_bandwidth", Range::positive),
+          .nvls_bandwidth = in.figure(map, "nvls_bandwidth", Range::not_negative),
+          .copy_bandwidth = in.figure(map, "copy_bandwidth", Range::positive),
+          .pcie_bandwidth = in.figure(map, "pcie_bandwidth", Range::positive),
+          .channels = in.figure(map, "channels", Range::positive),
+          .network_efficiency = figures_by<NetworkType>(
+              in, in.member(map, "network_efficiency", Kind::map), network_names(), Range::share)};
+}
+
+/// Pool adjacent violators on the times: the nearest sequence that never falls with size.
+void make_monotone(std::vector<std::pair<double, double>>& points) {
+  struct Block {
+    double log_sum;
+    std::size_t count;
+  };
+  std::vector<Block> blocks;
+  for (const auto& [bytes, seconds] : points) {
+    blocks.push_back({std::log(seconds), 1});
+    while (blocks.size() > 1) {
+      const Block& last = blocks.back();
+      Block& before = blocks[blocks.size() - 2];
+      if (before.log_sum * static_cast<double>(last.count) <=
+          last.log_sum * static_cast<double>(before.count)) {
+        break;
+      }
+      before = {before.log_sum + last.log_sum, before.count + last.count};
+      blocks.pop_back();
+    }
+  }
+  std::size_t at = 0;
+  for (const Block& block : blocks) {
+    const double seconds = std::exp(block.log_sum / static_cast<double>(block.count));
+    for (std::size_t i = 0; i < block.count; ++i) points[at++].second = seconds;
+  }
+}
+
+CollectiveCurve read_curve(ProfileFields& in, const LocatedJson& map) {
+  in.allow(map, {"kind", "ranks", "nodes", "network", "nic_bandwidth", "sigma", "source", "note",
+                 "points_us"});
+  const auto kind = named<CommKind>(in, map, "kind", enum_names(CommKind::send_recv));
+  const auto network = named<NetworkType>(in, map, "network", network_names());
+  CollectiveCurve curve{.kind = kind.value_or(CommKind::all_reduce),
+                        .ranks = static_cast<int>(in.number(map, "ranks", Range::positive)),
+                        .nodes = static_cast<int>(in.number(map, "nodes", Range::positive)),
+                        .network = network.value_or(NetworkType::none),
+                        .sigma = in.number(map, "sigma", Range::positive),
+                        .source = in.source(map, "source")};
+  if (curve.network != NetworkType::none) {
+    curve.nic_bandwidth = in.number(map, "nic_bandwidth", Range::positive);
+  }
+  for (const LocatedJson& point : in.member(map, "points_us", Kind::list).items) {
+    if (point.kind != Kind::list || point.items.size() != 2) {
+      in.note(point, "a point is [bytes, microseconds]");
+      continue;
+    }
+    curve.points.emplace_back(in.item(point, 0, Range::positive),
+                              in.item(point, 1, Range::positive) * 1e-6);
+  }
+  if (curve.points.empty()) in.note(map, "a curve needs points");
+  for (std::size_t i = 1; i < curve.points.size(); ++i) {
+    if (curve.points[i].first <= curve.points[i - 1].first) {
+      in.note(map, "the sizes of a curve must rise");
+      break;
+    }
+  }
+  if (in.problems().empty()) make_monotone(curve.points);
+  return curve;
+}
+
+void read_header(ProfileFields& in, const LocatedJson& root, Profile& profile) {
+  if (in.text(root, "format") != "windtunnel profile") {
+    in.note(root, "not a profile", "\"format\": \"windtunnel profile\"");
+  }
+  if (in.number(root, "version", Range::positive) != kFormatVersion) {
+    in.note(root, "profile version is not known to this program", "known: 1");
+  }
+  profile.id = in.text(root, "id");
+  profile.device = in.text(root, "device");
+  profile.kind = in.text(root, "kind");
+  profile.date = in.text(root, "date");
+  profile.stack = in.text(root, "stack");
+}
+
+void read_body(ProfileFields& in, const LocatedJson& root, Profile& profile) {
+  profile.class_sigma = figures_by<CostClass>(in, in.member(root, "class_sigma", Kind::map),
+                                              enum_names(CostClass::host), Range::not_negative);
+  profile.chip = read_chip(in, in.member(root, "chip", Kind::map));
+  profile.memory = read_memory(in, in.member(root, "memory", Kind::map));
+  read_gemm(in, in.member(root, "gemm", Kind::map), profile);
+  for (const LocatedJson& row : in.member(root, "attention", Kind::list).items) {
+    profile.attention.push_back(read_attention_row(in, row));
+  }
+  if (profile.attention.empty()) in.note(root, "'attention' has no row");
+  read_memory_bound(in, in.member(root, "memory_bound", Kind::map), profile);
+  profile.links = read_links(in, in.member(root, "links", Kind::map));
+  for (const LocatedJson& curve : in.member(root, "collectives", Kind::list).items) {
+    profile.curves.push_back(read_curve(in, curve));
+    const NetworkType network = profile.curves.back().network;
+    if (network != NetworkType::none && !profile.links.network_efficiency.contains(network)) {
+      in.note(curve, "the curve's network has no entry in 'network_efficiency'");
+    }
+  }
+  profile.host = figures_by<HostItem>(in, in.member(root, "host", Kind::map),
+                                      enum_names(HostItem::synchronize), Range::not_negative);
+}
+
+}  // namespace
+
+Profile load_profile(const std::string& path) {
+  const LocatedJson root = read_located_json(path);
+  Profile profile;
+  profile.file = path;
+  ProfileFields in(path, &profile.sources);
+  if (root.kind != Kind::map) {
+    in.note(root, "a profile is a map");
+    throw InputError(in.problems());
+  }
+  in.allow(root,
+           {"format", "version", "id", "device", "kind", "date", "stack", "sources", "class_sigma",
+            "chip", "memory", "gemm", "attention", "memory_bound", "links", "collectives", "host"});
+  read_header(in, root, profile);
+  profile.sources = read_sources(in, root);
+  read_body(in, root, profile);
+  if (!in.problems().empty()) throw InputError(in.problems());
+  return profile;
+}
+
+std::vector<std::string> public_profile_devices() {
+  std::vector<std::string> devices;
+  std::error_code ignored;
+  const std::filesystem::path folder = data_dir() + "/scenarios/profiles";
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(kSuffix)) devices.push_back(name.substr(0, name.size() - kSuffix.size()));
+  }
+  std::sort(devices.begin(), devices.end());
+  return devices;
+}
+
+Profile load_public_profile(const std::string& device) {
+  const std::vector<std::string> known = public_profile_devices();
+  if (std::find(known.begin(), known.end(), device) == known.end()) {
+    throw InputError({{.position = {},
+                       .message = "no public profile for device '" + device + "'",
+                       .hint = "devices with one: " + join_names({known.begin(), known.end()})}});
+  }
+  return load_profile(data_dir() + "/scenarios/profiles/" + device + std::string(kSuffix));
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,27 @@
+#pragma once
+// The cost model of a real device: every op priced from its profile.
+//
+// Immutable after construction and safe to share between threads. Costs are not cached: a program
+// has some dozens of distinct shapes and its caller keeps one cost per shape.
+
+#include "models/cost/profile.h"
+
+namespace windtunnel {
+
+class ProfileCostModel final : public CostModel {
+ public:
+  explicit ProfileCostModel(Profile profile) : profile_(std::move(profile)) {}
+
+  OpCost cost(const Shape& shape) const override;
+  OpCost collective(const CollectiveQuery& query) const override;
+  OpCost host(HostItem item) const override;
+  double class_sigma(CostClass cls) const override;
+  std::string source_text(std::uint16_t source) const override;
+
+  const Profile& profile() const { return profile_; }
+
+ private:
+  Profile profile_;
+};
+
+}  // namespace windtunnel
