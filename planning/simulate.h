@@ -1,0 +1,40 @@
+#pragma once
+// One simulation, from a scenario to a step report: resolve, lower, price, sweep, replay memory.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "models/cost/cost_model.h"
+#include "plan/resolved.h"
+#include "program/program.h"
+#include "program/trace.h"
+#include "report/step_report.h"
+
+namespace windtunnel {
+
+struct SimulateOptions {
+  int draws = 32;            // draws of the uncertain costs for the interval; 0: no interval
+  std::uint64_t seed = 1;
+  bool trace = false;        // keep the trace of the nominal step
+};
+
+/// A lowered scenario with everything the simulations of it share.
+struct Lowered {
+  ResolvedScenario resolved;
+  Program program;
+};
+
+struct Simulation {
+  Lowered lowered;
+  StepReport report;
+  Trace trace;  // empty unless asked for
+};
+
+/// Throws InputError when the scenario cannot be lowered or its device has no profile.
+Lowered lower_scenario(const Scenario& scenario);
+Simulation simulate(const Scenario& scenario, const SimulateOptions& options);
+/// Memory alone, without timing.
+StepReport check(const Scenario& scenario);
+
+}  // namespace windtunnel
