@@ -250,8 +250,9 @@ void Engine<T>::compute(Rank& rank, const Op& op, const Call& call) {
     return *rank.memory.written(rank.memory.resolve(last, call.micro_batch), last);
   };
   const T before = shape.kernel == Kernel::ce_loss ? last_value() : T{};
-  const std::vector<ParamRange> ranges =
-      shape.kernel == Kernel::sum_squares ? norm_ranges(rank, op, call) : std::vector<ParamRange>{};
+  const std::vector<ParamRange> ranges = shape.kernel == Kernel::sum_squares
+                                             ? rank.params.counted(program_.operands(op).front())
+                                             : std::vector<ParamRange>{};
   run_kernel<T>({.program = program_,
                  .op = op,
                  .shape = shape,
@@ -308,12 +309,6 @@ void Engine<T>::record_optimizer(Rank& rank, const Op& op, const Call& call,
        pieces_of(rank.params, rank.id, weights, rank.memory.written(range, values))) {
     to.push_back(std::move(piece));
   }
-}
-
-template <class T>
-std::vector<ParamRange> Engine<T>::norm_ranges(Rank& rank, const Op& op, const Call& call) {
-  const MemoryRange g = rank.memory.resolve(program_.operands(op).front(), call.micro_batch);
-  return rank.params.counted(g.root, g.begin, g.end);
 }
 
 template <class T>

@@ -42,7 +42,6 @@ class Engine {
   void compute(Rank& rank, const Op& op, const Call& call);
   void record_used(Rank& rank, const Op& op, const Call& call);
   void record_optimizer(Rank& rank, const Op& op, const Call& call, std::vector<TensorPiece>& to);
-  std::vector<ParamRange> norm_ranges(Rank& rank, const Op& op, const Call& call);
 
   MessageLabel label(const Rank& rank, const Op& op, const Call& call) const;
   int peer_rank(const Rank& rank, const Op& op) const;

@@ -8,8 +8,7 @@
 namespace windtunnel {
 
 std::string tensor_name(const Program& program, const Param& param) {
-  const std::string& name = program.names[param.name];
-  return param.layer < 0 ? name : name + "@" + std::to_string(param.layer);
+  return program.names[param.name];
 }
 
 ParamMap::ParamMap(const Param& param, int tp, int tp_rank)

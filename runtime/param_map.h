@@ -9,8 +9,8 @@
 
 namespace windtunnel {
 
-/// Name of the parameter's tensor, the same in every layout: "name" or "name@layer". Tied copies
-/// share the name of their original.
+/// Name of the parameter's tensor, the same in every layout. Tied copies share the name of their
+/// original.
 std::string tensor_name(const Program& program, const Param& param);
 
 /// The part of a parameter that one tensor-parallel rank holds, row-major.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/reference/number.h"
+#include "program/mesh.h"
 #include "program/program.h"
 #include "runtime/execution.h"
 #include "runtime/message_board.h"
@@ -43,8 +44,8 @@ struct Instance {
 template <class T>
 class RankMemory {
  public:
-  RankMemory(const Program& program, const Role& role, int dp_rank)
-      : program_(&program), role_(&role), dp_rank_(dp_rank) {}
+  RankMemory(const Program& program, const Role& role, const Coordinates& at)
+      : program_(&program), role_(&role), at_(at) {}
 
   const Slot& slot(SlotId id) const { return role_->slots[id]; }
   std::string name(SlotId id) const {
@@ -56,7 +57,8 @@ class RankMemory {
     std::int64_t begin = 0;
     SlotId root = id;
     while (slot(root).parent != kNone) {
-      begin += slot(root).offset + slot(root).dp_stride * dp_rank_;
+      const Slot& view = slot(root);
+      begin += view.offset + view.dp_stride * at_.dp + view.tp_stride * at_.tp;
       root = slot(root).parent;
     }
     const MemoryRange range{.root = root,
@@ -136,7 +138,7 @@ class RankMemory {
 
   const Program* program_;
   const Role* role_;
-  int dp_rank_;
+  Coordinates at_;
   std::unordered_map<std::uint64_t, Instance<T>> instances_;
   RankCounters counters_;
 };

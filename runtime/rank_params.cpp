@@ -6,7 +6,7 @@ namespace windtunnel {
 
 RankParams::RankParams(const Program& program, const Role& role, const Coordinates& at)
     : program_(&program), tp_rank_(at.tp) {
-  const RankMemory<double> layout(program, role, at.dp);
+  const RankMemory<double> layout(program, role, at);
   for (SlotId id = 0; id < role.slots.size(); ++id) {
     const std::uint32_t param = role.slots[id].param;
     if (param == kNone) continue;
@@ -24,6 +24,10 @@ RankParams::RankParams(const Program& program, const Role& role, const Coordinat
     std::sort(all.begin(), all.end(),
               [](const ParamRange& a, const ParamRange& b) { return a.begin < b.begin; });
   }
+  for_each_update(program, role, [&](const Op& op, const Call& call) {
+    const auto operands = program.operands(op);
+    updates_.emplace(operands.front(), layout.resolve(operands.back(), call.micro_batch));
+  });
 }
 
 const std::vector<ParamRange>& RankParams::ranges(SlotId root) const {
@@ -32,15 +36,17 @@ const std::vector<ParamRange>& RankParams::ranges(SlotId root) const {
   return found == ranges_.end() ? kNothing : found->second;
 }
 
-std::vector<ParamRange> RankParams::counted(SlotId root, std::int64_t begin,
-                                            std::int64_t end) const {
-  const std::vector<ParamRange>& all = ranges(root);
-  if (all.empty()) throw ExecutionError("a gradient norm of memory that holds no parameter");
+std::vector<ParamRange> RankParams::counted(SlotId gradient) const {
+  const auto found = updates_.find(gradient);
+  if (found == updates_.end()) throw ExecutionError("no optimizer op reads this gradient");
+  const MemoryRange& weights = found->second;
   std::vector<ParamRange> result;
-  for (const ParamRange& r : all) {
-    const std::int64_t from = std::max(r.begin, begin), to = std::min(r.end, end);
+  for (const ParamRange& r : ranges(weights.root)) {
+    const std::int64_t from = std::max(r.begin, weights.begin);
+    const std::int64_t to = std::min(r.end, weights.end);
     if (from < to && counts_in_norm(program_->params[r.param], tp_rank_)) {
-      result.push_back({.begin = from - begin, .end = to - begin, .param = r.param});
+      result.push_back(
+          {.begin = from - weights.begin, .end = to - weights.begin, .param = r.param});
     }
   }
   return result;

@@ -17,6 +17,18 @@
 
 namespace windtunnel {
 
+/// Visits the optimizer ops of a role, with their calls.
+template <class Visit>
+void for_each_update(const Program& program, const Role& role, Visit visit) {
+  for (const Call& call : role.calls) {
+    for (const Op& op : program.ops_of(call)) {
+      if (op.kind != OpKind::compute) continue;
+      const Kernel kernel = program.shapes[op.shape].kernel;
+      if (kernel == Kernel::adamw || kernel == Kernel::sgd) visit(op, call);
+    }
+  }
+}
+
 class RankParams {
  public:
   RankParams(const Program& program, const Role& role, const Coordinates& at);
@@ -25,13 +37,15 @@ class RankParams {
   const std::vector<ParamRange>& ranges(SlotId root) const;
   const ParamMap& map(std::uint32_t param) const { return maps_.at(param); }
 
-  /// The parts of [begin, end) of `root` that count in the gradient norm, relative to `begin`.
-  /// Throws ExecutionError when the slot holds no parameters.
-  std::vector<ParamRange> counted(SlotId root, std::int64_t begin, std::int64_t end) const;
+  /// The parts of a gradient that count in the norm, relative to its first element. The gradient is
+  /// cut like the weights that the optimizer updates with it, for it may be a copy that holds no
+  /// parameters itself. Throws ExecutionError when no optimizer op reads it.
+  std::vector<ParamRange> counted(SlotId gradient) const;
 
  private:
   const Program* program_;
   int tp_rank_;
+  std::unordered_map<SlotId, MemoryRange> updates_;  // gradient -> the weights updated with it
   std::unordered_map<SlotId, std::vector<ParamRange>> ranges_;
   std::unordered_map<std::uint32_t, ParamMap> maps_;
 };

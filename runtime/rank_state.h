@@ -25,7 +25,7 @@ struct RankState {
       : id(rank),
         at(place),
         role(&its_role),
-        memory(program, its_role, place.dp),
+        memory(program, its_role, place),
         params(program, its_role, place) {}
 
   int id;
@@ -79,24 +79,19 @@ void fill_at_start(const Program& program, const ExecutionOptions& options, Rank
 /// Master weights start as the weights they belong to: the optimizer's op names both.
 template <class T>
 void start_masters(const Program& program, RankState<T>& rank) {
-  for (const Call& call : rank.role->calls) {
-    for (const Op& op : program.ops_of(call)) {
-      if (op.kind != OpKind::compute) continue;
-      const Kernel kernel = program.shapes[op.shape].kernel;
-      if (kernel != Kernel::adamw && kernel != Kernel::sgd) continue;
-      const SlotId master = program.operands(op)[op.inputs];
-      const SlotId weight = program.operands(op).back();
-      const MemoryRange to = rank.memory.resolve(master, call.micro_batch);
-      const MemoryRange from = rank.memory.resolve(weight, call.micro_batch);
-      if (to.elements() != from.elements()) {
-        throw ExecutionError(rank.memory.name(master) + " and " + rank.memory.name(weight) +
-                             " differ in size");
-      }
-      if (to.root == from.root) continue;
-      const T* values = rank.memory.written(from, weight);
-      std::copy(values, values + from.elements(), rank.memory.data(to, master));
+  for_each_update(program, *rank.role, [&](const Op& op, const Call& call) {
+    const SlotId master = program.operands(op)[op.inputs];
+    const SlotId weight = program.operands(op).back();
+    const MemoryRange to = rank.memory.resolve(master, call.micro_batch);
+    const MemoryRange from = rank.memory.resolve(weight, call.micro_batch);
+    if (to.elements() != from.elements()) {
+      throw ExecutionError(rank.memory.name(master) + " and " + rank.memory.name(weight) +
+                           " differ in size");
     }
-  }
+    if (to.root == from.root) return;
+    const T* values = rank.memory.written(from, weight);
+    std::copy(values, values + from.elements(), rank.memory.data(to, master));
+  });
 }
 
 }  // namespace windtunnel

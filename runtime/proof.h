@@ -1,0 +1,49 @@
+#pragma once
+// Proof of a plan: its program, executed, gives what the same model gives on one device.
+//
+// Compared at every step: the loss, the squared gradient norm that clipping reads (on every rank),
+// every gradient as the optimizer reads it, every weight as the optimizer leaves it and as the
+// next micro-batch first reads it. Tensors are compared element by element on every rank that holds
+// one, at their global index; a tensor that no rank covers wholly is a difference, and so is a
+// padded vocabulary row that is not 0. In the field equality is exact. In fp64 an element may
+// differ by `kFp64Tolerance` of the largest element of its tensor.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "runtime/execution.h"
+
+namespace windtunnel {
+
+/// Sums taken in another order differ by some 1e-16 times the number of terms; AdamW's division by
+/// a small second moment magnifies it a few hundred times.
+constexpr double kFp64Tolerance = 1e-11;
+
+struct Difference {
+  int step = 0;
+  std::string what;    // "loss", "norm2", "gradient", "updated weight", "used weight"
+  std::string tensor;  // empty for loss and norm2
+  std::int64_t index = -1;
+  int rank = -1;
+  double expected = 0.0, got = 0.0;
+};
+
+struct ProofResult {
+  std::vector<Difference> differences;  // in the order compared, at most `kKeptDifferences`
+  double worst = 0.0;                   // largest relative difference found, kept ones or not
+  std::int64_t compared = 0;            // numbers compared
+
+  bool equal() const { return differences.empty(); }
+};
+
+constexpr std::size_t kKeptDifferences = 20;
+
+/// "equal (N numbers)", or the first differences, one a line.
+std::string text_of(const ProofResult& result);
+
+/// Runs both programs `steps` steps and compares. Throws ExecutionError when one cannot run.
+ProofResult compare(const Program& plan, const Program& one_device, NumberMode mode, int steps);
+
+}  // namespace windtunnel
