@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -205,6 +206,21 @@ struct Measured {
   std::string source;
 };
 
+/// What the model is used for; training unless said otherwise.
+struct Workload {
+  bool inference = false;
+  std::int64_t prompt = 0, output = 0;  // tokens
+  std::int64_t concurrency = 0;         // requests in flight
+};
+
+/// The axes of `sweep`: a key of the format and the values it takes, as written.
+struct SweepAxis {
+  std::string key;  // "plan.tp"
+  std::vector<std::string> values;
+};
+
+class SourceText;
+
 struct Scenario {
   std::string id, name, group;
   std::vector<std::string> assumed;
@@ -217,11 +233,18 @@ struct Scenario {
   AllocatorSpec allocator;
   DataSpec data;
   std::optional<Measured> measured;
+  Workload workload;
+  std::vector<SweepAxis> sweep;
+  /// The scalars of `run` by dotted key, as written: "run.duration" -> "54 d", list items by
+  /// number.
+  std::map<std::string, std::string> run;
   /// Keys that parsed and validated but belong to a part that is not built yet, each with its
   /// place: lowering refuses the scenario by the first of these, `check` lists them all.
   std::vector<Diagnostic> not_built;
   /// Where each key stands: "plan.tp" -> position. Used for errors found after parsing.
   std::map<std::string, SourcePosition> positions;
+  /// The texts those places are in; `scenario_place.h` makes diagnostics of them.
+  std::vector<std::shared_ptr<const SourceText>> sources;
 };
 
 /// One file's scenarios; a file with a single scenario is a set of one.

@@ -1,0 +1,134 @@
+#include "scenarios/not_built.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "scenarios/scenario_place.h"
+#include "scenarios/words.h"
+
+namespace windtunnel {
+
+namespace {
+
+/// A key and the text of its value when the scenario uses a part of it that is not built.
+struct Rule {
+  const char* key;
+  std::optional<std::string> (*value_in_use)(const Scenario&);
+  const char* hint;
+};
+
+using Used = std::optional<std::string>;
+
+Used above(double value, double built) {
+  return value > built ? Used(fmt::format("{}", value)) : std::nullopt;
+}
+
+template <class E, std::size_t N>
+Used one_of(const std::optional<E>& value, std::initializer_list<E> unbuilt,
+            const Word<E> (&words)[N]) {
+  for (const E candidate : unbuilt) {
+    if (value == candidate) return std::string(word_of(words, candidate));
+  }
+  return std::nullopt;
+}
+
+Used schedule_kind(const Scenario& s) {
+  using K = ScheduleKind;
+  return one_of(s.plan.schedule.kind,
+                {K::bfs, K::zb_h1, K::zb_h2, K::zb_v, K::dualpipe, K::dualpipe_v}, kScheduleWords);
+}
+
+Used sharding_kind(const Scenario& s) {
+  using K = ShardingKind;
+  return one_of(s.plan.sharding.kind, {K::zero2, K::zero3, K::fsdp, K::hsdp}, kShardingWords);
+}
+
+Used shard_degree(const Scenario& s) {
+  const auto degree = s.plan.sharding.shard_degree;
+  const std::int64_t dp = s.plan.dp.value_or(
+      static_cast<int>(s.cluster.devices() / (std::int64_t{s.plan.tp} * s.plan.pp * s.plan.cp)));
+  return degree && *degree != dp ? Used(fmt::format("{}", *degree)) : std::nullopt;
+}
+
+Used unbuilt_dtype(const std::optional<Dtype>& dtype) {
+  return one_of(dtype, {Dtype::fp8, Dtype::mxfp8, Dtype::nvfp4}, kComputeWords);
+}
+
+Used given(bool in_use, const char* text) {
+  return in_use ? Used(text) : std::nullopt;
+}
+
+constexpr Rule kRules[] = {
+    {"model.moe", [](const Scenario& s) { return given(s.model.moe.has_value(), "experts"); }, ""},
+    {"model.mla", [](const Scenario& s) { return given(s.model.mla.has_value(), "latent"); }, ""},
+    {"model.mtp_layers",
+     [](const Scenario& s) { return above(static_cast<double>(s.model.mtp_layers), 0); },
+     "mtp_layers: 0"},
+    {"model.sliding_window",
+     [](const Scenario& s) {
+       return above(static_cast<double>(s.model.sliding_window.value_or(0)), 0);
+     },
+     "leave sliding_window out for full attention"},
+    {"model.layer_pattern",
+     [](const Scenario& s) { return given(!s.model.layer_pattern.empty(), "a pattern"); }, ""},
+    {"model.parallel_block",
+     [](const Scenario& s) { return given(s.model.parallel_block, "true"); },
+     "parallel_block: false"},
+    {"cluster.degraded",
+     [](const Scenario& s) { return given(!s.cluster.degraded.empty(), "degraded parts"); }, ""},
+    {"plan.cp", [](const Scenario& s) { return above(s.plan.cp, 1); }, "cp: 1"},
+    {"plan.ep", [](const Scenario& s) { return above(s.plan.ep, 1); }, "ep: 1"},
+    {"plan.schedule.kind", schedule_kind, "gpipe, 1f1b and interleaved_1f1b are"},
+    {"plan.sharding.kind", sharding_kind, "none and zero1 are"},
+    {"plan.sharding.shard_degree", shard_degree, "shard_degree: auto"},
+    {"plan.precision.compute",
+     [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.compute); },
+     "fp32, fp16 and bf16 are"},
+    {"plan.precision.params",
+     [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.params); }, "bf16 is"},
+    {"plan.precision.grads",
+     [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.grads); }, "fp32 is"},
+    {"plan.precision.optimizer_states",
+     [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.optimizer_states); }, "fp32 is"},
+    {"plan.optimizer",
+     [](const Scenario& s) {
+       return one_of(s.plan.optimizer, {OptimizerKind::adam8bit, OptimizerKind::muon},
+                     kOptimizerWords);
+     },
+     "adamw and sgd are"},
+    {"plan.lora", [](const Scenario& s) { return given(s.plan.lora.has_value(), "adapters"); },
+     "lora: none"},
+    {"plan.offload.optimizer", [](const Scenario& s) { return above(s.plan.offload.optimizer, 0); },
+     "optimizer: 0.0"},
+    {"plan.offload.params", [](const Scenario& s) { return above(s.plan.offload.params, 0); },
+     "params: 0.0"},
+    {"plan.offload.activations",
+     [](const Scenario& s) { return above(s.plan.offload.activations, 0); }, "activations: 0.0"},
+    {"plan.logits.cross_entropy",
+     [](const Scenario& s) {
+       return one_of(s.plan.cross_entropy, {CrossEntropyKind::chunked}, kCrossEntropyWords);
+     },
+     "plain and fused are"},
+    {"plan.cuda_graphs",
+     [](const Scenario& s) { return given(s.plan.cuda_graphs.value_or(false), "true"); },
+     "cuda_graphs: false"},
+    {"workload.kind", [](const Scenario& s) { return given(s.workload.inference, "inference"); },
+     "kind: training"},
+};
+
+}  // namespace
+
+std::vector<Diagnostic> keys_not_built(const Scenario& scenario) {
+  std::vector<Diagnostic> found;
+  for (const Rule& rule : kRules) {
+    if (const Used value = rule.value_in_use(scenario)) {
+      found.push_back(diagnostic_at(scenario, rule.key,
+                                    fmt::format("`{}`: {} is not built yet", rule.key, *value),
+                                    rule.hint));
+    }
+  }
+  return found;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include "scenarios/rules/rules.h"
+#include "scenarios/scenario_place.h"
+
+namespace windtunnel {
+
+namespace {
+
+/// Several nodes talk over a network, unless one NVLink domain holds them all or the device has no
+/// network of its own (`unit` costs what it says, `cpu` ranks share a machine).
+void check_network(const Scenario& s, std::vector<Diagnostic>& problems) {
+  const Cluster& cluster = s.cluster;
+  const bool one_domain = cluster.nvlink_domain >= cluster.devices();
+  const bool no_network = cluster.device == "unit" || cluster.device == "cpu";
+  if (cluster.nodes == 1 || cluster.network || one_domain || no_network) return;
+  problems.push_back(
+      diagnostic_at(s, "cluster", fmt::format("{} nodes need a network", cluster.nodes),
+                    "network: {nics_per_node: 8, nic_bandwidth: 200 Gbit/s, kind: ib}"));
+}
+
+void check_unit(const Scenario& s, std::vector<Diagnostic>& problems) {
+  const bool is_unit = s.cluster.device == "unit";
+  if (is_unit && !s.cluster.unit) {
+    problems.push_back(diagnostic_at(s, "cluster.device", "device unit needs `unit`: what ops cost",
+                                     "unit: {layer: {F: \"1 s\", B: \"2 s\"}, hop: \"0 s\"}"));
+  } else if (!is_unit && s.cluster.unit) {
+    problems.push_back(diagnostic_at(
+        s, "cluster.unit", fmt::format("`unit` belongs to device unit, not {}", s.cluster.device),
+        "device: unit"));
+  }
+}
+
+/// A number that must be below a count: node 8 of 8 does not exist.
+struct Index {
+  std::string key;
+  const char* noun;
+  std::int64_t value, count;
+};
+
+void check_index(const Scenario& s, const Index& index, std::vector<Diagnostic>& problems) {
+  if (index.value < index.count) return;
+  problems.push_back(diagnostic_at(s, index.key,
+                                   fmt::format("there is no {} {}", index.noun, index.value),
+                                   fmt::format("the cluster has {}, counted from 0", index.count)));
+}
+
+}  // namespace
+
+std::vector<Diagnostic> check_cluster(const Scenario& s) {
+  std::vector<Diagnostic> problems;
+  const std::int64_t devices = s.cluster.devices();
+  check_network(s, problems);
+  check_unit(s, problems);
+  for (std::size_t i = 0; i < s.cluster.degraded.size(); ++i) {
+    const Degraded& entry = s.cluster.degraded[i];
+    const std::string key = fmt::format("cluster.degraded.{}", i);
+    if (entry.node) check_index(s, {key + ".node", "node", *entry.node, s.cluster.nodes}, problems);
+    if (entry.rank) check_index(s, {key + ".rank", "rank", *entry.rank, devices}, problems);
+  }
+  if (s.measured && s.measured->peak_rank) {
+    check_index(s, {"measured.peak_rank", "rank", *s.measured->peak_rank, devices}, problems);
+  }
+  return problems;
+}
+
+}  // namespace windtunnel
