@@ -1,0 +1,87 @@
+#pragma once
+// A program made ready for the sweep: ops decoded once, whatever the number of calls and lanes.
+//
+// Memory ops are gone, conditions (`when`) are resolved per kind of call, grouped sends and
+// receives stand together, and every op knows the row of the time table it is charged to.
+
+#include <cstdint>
+#include <vector>
+
+#include "program/program.h"
+#include "sim/engine/step_costs.h"
+#include "sim/engine/step_timing.h"
+
+namespace windtunnel {
+
+enum class Action : std::uint8_t {
+  compute,       // on the compute stream
+  side_compute,  // on another stream
+  join,          // collective within the role, on the compute stream
+  side_join,     // collective within the role, on another stream
+  meet,          // collective of several roles, on any stream
+  post,          // send or recv
+  record,
+  wait,
+  host_work,
+  load,  // host work on another stream: a loader's thread
+  host_sync
+};
+
+struct Instruction {
+  Action action = Action::compute;
+  Stream stream = Stream::compute;
+  std::uint8_t launches = 0;
+  KernelClass cls = KernelClass::none;
+  TransferKind transfer = TransferKind::count;
+  bool frame_event = false;    // the event has an instance per (chunk, micro-batch)
+  bool more = false;           // post: the next instruction belongs to the same group
+  bool shared_comm = false;    // the communicator is used on several streams
+  bool sends = false;          // post: a send (else a recv)
+  bool data = false;           // host_work: loads input
+  std::uint16_t category = 0;  // row charged while it runs
+  std::uint16_t comm = 0;
+  std::uint32_t op = 0;       // index into Program::ops
+  std::uint32_t event = 0;    // index among the role's static or frame events
+  std::uint32_t channel = 0;  // post: index of (source, destination, comm)
+};
+static_assert(sizeof(Instruction) <= 32, "two to a cache line");
+
+/// Rows of the time table that always exist; one per communicator follows, then compute.
+enum FixedCategory : std::uint16_t { kBubble, kStraggler, kHost, kInput, kFixedCategories };
+
+struct Channel {
+  int source = 0, destination = 0;  // roles
+  std::uint32_t comm = 0;
+};
+
+struct RoleCode {
+  std::vector<std::uint32_t> code_of_call;  // index into CompiledProgram::code
+  std::uint32_t static_events = 0;
+  std::uint32_t frame_events = 0;  // per frame
+  std::uint32_t frames = 0;
+  std::uint32_t micro_batches = 1;  // frame of a call = chunk * micro_batches + micro_batch
+  /// Of each record, in host order: how many waits and host_syncs bind to it.
+  std::vector<std::uint32_t> uses_of_record;
+};
+
+struct CompiledProgram {
+  std::vector<std::vector<Instruction>> code;  // one per segment and kind of call
+  std::vector<RoleCode> roles;
+  std::vector<Channel> channels;
+  std::vector<TimeCategory> categories;
+  /// Roles that meet in a communicator's collectives; 1: each role on its own.
+  std::vector<int> roles_of_comm;
+};
+
+/// `step`: number of the training step from 0 (ops that run only in the first one).
+CompiledProgram compile(const Program& program, int step);
+
+/// Instance of the instruction's event in the role: frame events follow the static ones.
+inline std::uint32_t event_slot(const RoleCode& role, const Call& call, const Instruction& i) {
+  if (!i.frame_event) return i.event;
+  const auto frame = static_cast<std::uint32_t>(call.chunk) * role.micro_batches +
+                     static_cast<std::uint32_t>(call.micro_batch);
+  return role.static_events + frame * role.frame_events + i.event;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,43 @@
+#pragma once
+// What an op costs on each lane of one role: its price, times the role's and the rank's factors,
+// times the rank's noise. Factors and noise act on compute ops only; a collective, a transfer and
+// host work cost the same on every rank.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/fixed_point.h"
+#include "sim/engine/lane_grid.h"
+#include "sim/engine/step_costs.h"
+
+namespace windtunnel {
+
+class LaneCosts {
+ public:
+  LaneCosts(const Program& program, const StepCosts& costs, const LaneGrid& grid, int role);
+
+  /// Whether a compute op costs the same on every lane, and then how much.
+  bool uniform() const { return uniform_; }
+  Picoseconds compute(std::uint32_t op) const { return compute_[op]; }
+  /// Cost of a compute op per lane. Valid until the next call.
+  const Picoseconds* compute_each(std::uint32_t call, std::uint32_t op);
+
+  /// Price of any other op: per draw, and per lane (valid until the next call).
+  const Picoseconds* price(std::uint32_t op) const { return costs_.of(op); }
+  const Picoseconds* price_each(std::uint32_t op);
+
+ private:
+  void spread(const Picoseconds* per_draw);
+
+  const StepCosts& costs_;
+  int draws_;
+  bool uniform_;
+  std::vector<Picoseconds> scaled_;       // prices times the role's factor, where it has one
+  const Picoseconds* compute_;            // [op * draws + draw]
+  std::vector<FactorQ16> slow_;           // [lane], empty: all 1
+  std::vector<std::uint64_t> lane_keys_;  // [lane], empty: no noise
+  std::int64_t sigma_q_ = 0;
+  std::vector<Picoseconds> scratch_;  // [lane]
+};
+
+}  // namespace windtunnel

@@ -1,0 +1,114 @@
+#include "sim/engine/lane_grid.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/check.h"
+#include "sim/engine/lane_math.h"
+
+namespace windtunnel {
+
+namespace {
+
+std::vector<LaneGrid::Class> one_class_each(int size) {
+  std::vector<LaneGrid::Class> classes;
+  for (int i = 0; i < size; ++i) classes.push_back({.coordinate = i, .count = 1});
+  return classes;
+}
+
+/// Coordinates of `axis` grouped by what the slow ranks at that coordinate look like.
+std::vector<LaneGrid::Class> classes_of(const Mesh& mesh, Axis axis,
+                                        const std::vector<SlowRank>& slow_ranks) {
+  const Grid grid = dense_grid(mesh);
+  // Where on the other axes a slow rank stands, and how slow it is.
+  using Signature = std::vector<std::tuple<int, int, int, int, double>>;
+  std::vector<Signature> signatures(static_cast<std::size_t>(grid.size(axis)));
+  for (const SlowRank& slow : slow_ranks) {
+    Coordinates place = coordinates_of(grid, slow.rank);
+    const int coordinate = place.at(axis);
+    place.set(axis, 0);
+    signatures[static_cast<std::size_t>(coordinate)].emplace_back(place.pp, place.tp, place.cp,
+                                                                  place.dp, slow.factor);
+  }
+  std::vector<LaneGrid::Class> classes;
+  std::map<Signature, std::size_t> class_of;
+  for (int i = 0; i < grid.size(axis); ++i) {
+    Signature& signature = signatures[static_cast<std::size_t>(i)];
+    std::sort(signature.begin(), signature.end());
+    const auto [place, is_new] = class_of.try_emplace(std::move(signature), classes.size());
+    if (is_new) {
+      classes.push_back({.coordinate = i, .count = 1});
+    } else {
+      ++classes[place->second].count;
+    }
+  }
+  return classes;
+}
+
+int size_of(const std::vector<LaneGrid::Class>& classes) {
+  return static_cast<int>(classes.size());
+}
+
+}  // namespace
+
+int LaneGrid::lanes() const {
+  return size_of(tp) * size_of(cp) * size_of(dp) * draws;
+}
+
+Coordinates LaneGrid::coordinates_of(int lane, int pp) const {
+  lane /= draws;
+  const auto take = [&lane](const std::vector<Class>& classes) {
+    const int place = lane % size_of(classes);
+    lane /= size_of(classes);
+    return classes[static_cast<std::size_t>(place)].coordinate;
+  };
+  Coordinates result{.pp = pp};
+  result.dp = take(dp);
+  result.cp = take(cp);
+  result.tp = take(tp);
+  return result;
+}
+
+std::int64_t LaneGrid::ranks_of(int lane) const {
+  lane /= draws;
+  std::int64_t ranks = 1;
+  for (const auto* classes : {&dp, &cp, &tp}) {
+    ranks *= (*classes)[static_cast<std::size_t>(lane % size_of(*classes))].count;
+    lane /= size_of(*classes);
+  }
+  return ranks;
+}
+
+LaneGrid unfolded_grid(const Mesh& mesh, int draws) {
+  return {.tp = one_class_each(mesh.tp),
+          .cp = one_class_each(mesh.cp),
+          .dp = one_class_each(mesh.dp),
+          .draws = draws};
+}
+
+LaneGrid folded_grid(const Mesh& mesh, const StepCosts& costs) {
+  return {.tp = classes_of(mesh, kAxisTp, costs.slow_ranks),
+          .cp = classes_of(mesh, kAxisCp, costs.slow_ranks),
+          .dp = classes_of(mesh, kAxisDp, costs.slow_ranks),
+          .draws = costs.draws};
+}
+
+void join_lanes(const LaneGrid& grid, std::uint8_t axes, std::span<Picoseconds> times) {
+  CHECK((axes & kAxisEp) == 0 || (axes & kAxisDp) != 0,
+        "expert groups that split the data-parallel axis have no lanes of their own yet");
+  const int tp = size_of(grid.tp);
+  const int cp = size_of(grid.cp);
+  const int dp = size_of(grid.dp);
+  if ((axes & kAxisDp) && dp > 1) {
+    lane_math::join_axis(times.data(), {.outer = tp * cp, .length = dp, .inner = grid.draws});
+  }
+  if ((axes & kAxisCp) && cp > 1) {
+    lane_math::join_axis(times.data(), {.outer = tp, .length = cp, .inner = dp * grid.draws});
+  }
+  if ((axes & kAxisTp) && tp > 1) {
+    lane_math::join_axis(times.data(), {.outer = 1, .length = tp, .inner = cp * dp * grid.draws});
+  }
+}
+
+}  // namespace windtunnel

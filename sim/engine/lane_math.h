@@ -1,0 +1,73 @@
+#pragma once
+// The inner loops: one arithmetic step of the sweep applied to all lanes of a role.
+//
+// Arrays hold one entry per lane and do not overlap unless said otherwise. Each loop is compiled
+// for several vector widths and picked when the program starts; arithmetic is on integers, so every
+// width gives the same result. O(lanes) each.
+
+#include <cstdint>
+
+#include "core/units.h"
+#include "sim/engine/fixed_point.h"
+
+namespace windtunnel::lane_math {
+
+/// A dense array seen as (outer, length, inner), the axis to join in the middle.
+struct AxisShape {
+  int outer = 1;
+  int length = 1;
+  int inner = 1;
+};
+
+/// Replaces every entry by the maximum over its line along the axis.
+void join_axis(Picoseconds* times, AxisShape shape);
+
+void add(Picoseconds* times, Picoseconds amount, int lanes);
+void add_each(Picoseconds* times, const Picoseconds* amounts, int lanes);
+void raise_to(Picoseconds* times, const Picoseconds* floor, int lanes);
+bool all_at_most(const Picoseconds* times, const Picoseconds* bound, int lanes);
+
+/// A stream and the host that feeds it: tail and what the time until `host` is charged to.
+struct StreamLanes {
+  const Picoseconds* host;
+  Picoseconds* tail;
+  Picoseconds* idle;
+};
+/// start = max(host, tail); idle += start - tail; tail = start + duration.
+void run_uniform(StreamLanes stream, Picoseconds duration, int lanes);
+void run_each(StreamLanes stream, const Picoseconds* durations, int lanes);
+
+/// part += the part of [tail, end] that lies in [from, to].
+struct GapPart {
+  const Picoseconds* tail;
+  const Picoseconds* end;
+  const Picoseconds* from;  // nullptr: since ever
+  const Picoseconds* to;
+};
+void add_gap(Picoseconds* part, GapPart gap, int lanes);
+
+void scale_each(Picoseconds* times, const FactorQ16* factors, int lanes);
+
+/// Noise of one op: lane i draws from hash(lane_keys[i], op_key).
+struct NoiseKeys {
+  const std::uint64_t* lanes;
+  std::uint64_t op;
+  std::int64_t sigma_q;  // see `noise_sigma`
+};
+/// Scales each time by 1 + sigma * z, z the standardised sum of four uniforms (Irwin-Hall: normal
+/// to within 0.01 in distribution, |z| <= 3.47), all in integers.
+void add_noise(Picoseconds* times, NoiseKeys keys, int lanes);
+/// The relative standard deviation as add_noise takes it. Valid range: 0 to 0.25.
+std::int64_t noise_sigma(double sigma);
+
+/// Work that goes on beside a transfer active in [begin, end]: `now` and `work` (what is left to do
+/// at full speed) move to the window's end or the work's, whichever is first.
+struct SlowWindow {
+  const Picoseconds* begin;
+  const Picoseconds* end;
+  FactorQ16 theft;   // extra time per unit of work inside the window
+  FactorQ16 stolen;  // theft / (1 + theft): lost share of the window
+};
+void work_through(Picoseconds* now, Picoseconds* work, SlowWindow window, int lanes);
+
+}  // namespace windtunnel::lane_math

@@ -1,0 +1,94 @@
+#include "sim/engine/rendezvous.h"
+
+#include <utility>
+
+#include "core/check.h"
+#include "sim/engine/lane_math.h"
+
+namespace windtunnel {
+
+Rendezvous::Rendezvous(const Program& program, const CompiledProgram& compiled,
+                       CompletionPool& pool)
+    : program_(program),
+      compiled_(compiled),
+      pool_(pool),
+      channels_(compiled.channels.size()),
+      gatherings_(program.comms.size()) {
+  for (Gathering& gathering : gatherings_) gathering.next.assign(program.roles.size(), 0);
+}
+
+CompletionRef Rendezvous::post(const Instruction& instruction, const Party& party) {
+  Open& channel = channels_[instruction.channel];
+  const bool matches = !channel.unmatched.empty() && channel.sends_ahead != instruction.sends;
+  CompletionRef transfer;
+  if (matches) {
+    transfer = std::move(channel.unmatched.front());
+    channel.unmatched.pop_front();
+  } else {
+    const Channel& ends = compiled_.channels[instruction.channel];
+    transfer = pool_.make();
+    transfer->missing = 2;
+    transfer->transfer = TransferKind::point_to_point;
+    transfer->charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
+    transfer->comm = instruction.comm;
+    transfer->source = static_cast<std::int16_t>(ends.source);
+    transfer->destination = static_cast<std::int16_t>(ends.destination);
+    if (channel.last) transfer->inputs.push_back(std::exchange(channel.last, {}));
+    channel.last = transfer;
+    channel.sends_ahead = instruction.sends;
+    channel.unmatched.push_back(transfer);
+  }
+  if (instruction.sends) transfer->duration = party.duration;
+  transfer->priced_by = static_cast<std::int16_t>(party.role);
+  arrive(*transfer, party);
+  return transfer;
+}
+
+CompletionRef Rendezvous::meet(const Instruction& instruction, const Party& party) {
+  Gathering& gathering = gatherings_[instruction.comm];
+  const std::size_t number = gathering.next[static_cast<std::size_t>(party.role)]++;
+  while (number - gathering.first >= gathering.open.size()) {
+    CompletionRef meeting = pool_.make();
+    meeting->missing = compiled_.roles_of_comm[instruction.comm];
+    meeting->charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
+    meeting->comm = instruction.comm;
+    gathering.open.push_back(std::move(meeting));
+  }
+  CompletionRef meeting = gathering.open[number - gathering.first];
+  // The lowest role's price counts, whichever role is swept first.
+  if (meeting->priced_by < 0 || party.role < meeting->priced_by) {
+    meeting->priced_by = static_cast<std::int16_t>(party.role);
+    meeting->duration = party.duration;
+  }
+  arrive(*meeting, party);
+  while (!gathering.open.empty() && gathering.open.front()->missing == 0) {
+    gathering.open.pop_front();
+    ++gathering.first;
+  }
+  return meeting;
+}
+
+void Rendezvous::arrive(Completion& completion, const Party& party) {
+  CHECK(completion.missing > 0, "no more parties than the communicator has roles");
+  lane_math::raise_to(completion.start, party.floor, pool_.lanes());
+  completion.inputs.insert(completion.inputs.end(), party.inputs.begin(), party.inputs.end());
+  if (--completion.missing > 0) return;
+  if (completion.waiter >= 0) woken_.push_back(std::exchange(completion.waiter, -1));
+  // Resolving now keeps chains of unresolved transfers short.
+  pool_.resolve(completion);
+}
+
+std::string Rendezvous::describe(const Completion& blocker) const {
+  const std::string comm = "'" + program_.comms[blocker.comm].name + "'";
+  if (blocker.source < 0) {
+    return "a collective on " + comm + ": " + std::to_string(blocker.missing) + " of " +
+           std::to_string(compiled_.roles_of_comm[blocker.comm]) + " roles have not arrived";
+  }
+  const bool sender_there = blocker.priced_by == blocker.source;
+  return "the transfer from role " + std::to_string(blocker.source) + " to role " +
+         std::to_string(blocker.destination) + " on " + comm + ": role " +
+         (sender_there ? std::to_string(blocker.destination) + " has not received"
+                       : std::to_string(blocker.source) + " has not sent");
+}
+
+}  // namespace windtunnel

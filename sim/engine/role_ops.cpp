@@ -1,0 +1,255 @@
+// What each kind of op does to the clocks of a role.
+#include <algorithm>
+#include <array>
+
+#include "core/check.h"
+#include "sim/engine/lane_math.h"
+#include "sim/engine/role_sweep.h"
+
+namespace windtunnel {
+
+Completion* RoleSweep::run_compute(const Instruction& i) {
+  if (Completion* blocker = compute_.settle()) return blocker;
+  host_.issue(i.launches);
+  const ComputeStream::Kernel kernel{.category = i.category, .cls = i.cls};
+  if (costs_.uniform()) {
+    const Picoseconds duration = costs_.compute(i.op);
+    if (step_.recorder != nullptr) trace_start(host_.now());
+    compute_.run(host_.now(), duration, kernel);
+  } else {
+    const Picoseconds* durations = costs_.compute_each(static_cast<std::uint32_t>(call_), i.op);
+    if (step_.recorder != nullptr) trace_start(host_.now());
+    compute_.run_each(host_.now(), durations, kernel);
+  }
+  host_.note_progress(compute_.tail());
+  if (step_.recorder != nullptr) trace(i, compute_.tail());
+  return nullptr;
+}
+
+void RoleSweep::trace_start(const Picoseconds* host) {
+  std::copy_n(compute_.tail(), lanes_, scratch_.data());
+  lane_math::raise_to(scratch_.data(), host, lanes_);
+}
+
+void RoleSweep::trace(const Instruction& i, const Picoseconds* end) {
+  step_.recorder->record(static_cast<std::uint32_t>(call_), i, i.stream,
+                         {.issue = host_.now(), .start = scratch_.data(), .end = end});
+}
+
+Completion* RoleSweep::raise_to_tail(Stream stream) {
+  for (const CompletionRef& done : tail_of(stream)) {
+    if (Completion* blocker = step_.pool.resolve(*done)) return blocker;
+  }
+  std::fill(ready_.begin(), ready_.end(), 0);
+  for (const CompletionRef& done : tail_of(stream)) {
+    lane_math::raise_to(ready_.data(), done->end, lanes_);
+  }
+  return nullptr;
+}
+
+Completion* RoleSweep::run_side_compute(const Instruction& i) {
+  if (Completion* blocker = raise_to_tail(i.stream)) return blocker;
+  host_.issue(i.launches);
+  lane_math::raise_to(ready_.data(), host_.now(), lanes_);
+  const Picoseconds* durations = costs_.compute_each(static_cast<std::uint32_t>(call_), i.op);
+  put_on_side(i, ready_.data(), durations);
+  return nullptr;
+}
+
+void RoleSweep::run_load(const Instruction& i) {
+  CHECK(raise_to_tail(i.stream) == nullptr, "a loader's stream holds nothing but its own work");
+  put_on_side(i, ready_.data(), costs_.price_each(i.op));
+}
+
+void RoleSweep::put_on_side(const Instruction& i, const Picoseconds* start,
+                            const Picoseconds* durations) {
+  CompletionRef done = step_.pool.make_at(start);
+  lane_math::add_each(done->end, durations, lanes_);
+  done->charges = {.queue = i.category, .skew = i.category, .running = i.category};
+  if (step_.recorder != nullptr) {
+    std::copy_n(done->start, lanes_, scratch_.data());
+    trace(i, done->end);
+  }
+  tail_of(i.stream).assign(1, std::move(done));
+}
+
+void RoleSweep::run_host_work(const Instruction& i) {
+  host_.issue(i.launches);
+  std::copy_n(host_.now(), lanes_, scratch_.data());
+  host_.work(costs_.price_each(i.op));
+  if (i.data) compute_.host_loaded(scratch_.data(), host_.now());
+  if (step_.recorder != nullptr) {
+    step_.recorder->record(
+        static_cast<std::uint32_t>(call_), i, kHostTrack,
+        {.issue = scratch_.data(), .start = scratch_.data(), .end = host_.now()});
+  }
+}
+
+Picoseconds* RoleSweep::comm_tail(const Instruction& i) {
+  std::vector<Picoseconds>& tail = comm_tails_[i.comm];
+  if (tail.empty()) tail.assign(static_cast<std::size_t>(lanes_), 0);
+  return tail.data();
+}
+
+Completion* RoleSweep::run_join(const Instruction& i) {
+  if (Completion* blocker = compute_.settle()) return blocker;
+  host_.issue(i.launches);
+  compute_.idle_until_host(host_.now());
+  if (i.shared_comm) compute_.idle_until(comm_tail(i), i.category);
+  if (lanes_ > 1) {
+    std::copy_n(compute_.tail(), lanes_, ready_.data());
+    join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
+    compute_.idle_until(ready_.data(), kStraggler);
+  }
+  if (step_.recorder != nullptr) trace_start(compute_.tail());
+  if (step_.costs.draws == 1) {
+    compute_.communicate(*costs_.price(i.op), i.category);
+  } else {
+    compute_.communicate(costs_.price_each(i.op), i.category);
+  }
+  if (i.shared_comm) std::copy_n(compute_.tail(), lanes_, comm_tail(i));
+  host_.note_progress(compute_.tail());
+  if (step_.recorder != nullptr) trace(i, compute_.tail());
+  return nullptr;
+}
+
+Completion* RoleSweep::run_side_join(const Instruction& i) {
+  if (Completion* blocker = raise_to_tail(i.stream)) return blocker;
+  host_.issue(i.launches);
+  lane_math::raise_to(ready_.data(), host_.now(), lanes_);
+  if (i.shared_comm) lane_math::raise_to(ready_.data(), comm_tail(i), lanes_);
+  CompletionRef done = step_.pool.make();
+  std::copy_n(ready_.data(), lanes_, done->arrival);
+  done->has_arrival = true;
+  join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
+  std::copy_n(ready_.data(), lanes_, done->start);
+  const Picoseconds* durations = costs_.price_each(i.op);
+  if (overlap_.enabled()) durations = beside_compute(i, durations);
+  std::copy_n(ready_.data(), lanes_, done->end);
+  lane_math::add_each(done->end, durations, lanes_);
+  done->known = true;
+  done->transfer = i.transfer;
+  done->charges = {.queue = i.category, .skew = kStraggler, .running = i.category};
+  if (overlap_.enabled()) {
+    compute_.lose_to(*done);
+    overlap_.commit(done);
+  }
+  if (i.shared_comm) std::copy_n(done->end, lanes_, comm_tail(i));
+  if (step_.recorder != nullptr) {
+    std::copy_n(done->start, lanes_, scratch_.data());
+    trace(i, done->end);
+  }
+  tail_of(i.stream).assign(1, std::move(done));
+  return nullptr;
+}
+
+const Picoseconds* RoleSweep::beside_compute(const Instruction& i, const Picoseconds* durations) {
+  // Compute queued beyond the start on any member counts for the whole group.
+  std::copy_n(compute_.tail(), lanes_, scratch_.data());
+  join_lanes(step_.grid, step_.program.comms[i.comm].axes, scratch_);
+  const bool follows = compute_comes_first(i);
+  for (std::size_t lane = 0; lane < scratch_.size(); ++lane) {
+    const bool beside = follows || scratch_[lane] > ready_[lane];
+    scratch_[lane] = beside ? overlap_.lengthened(durations[lane], i.transfer) : durations[lane];
+  }
+  return scratch_.data();
+}
+
+bool RoleSweep::compute_comes_first(const Instruction& i) const {
+  std::vector<std::uint32_t> marks;  // events recorded behind the collective
+  for (std::size_t c = call_; c < role_.calls.size(); ++c) {
+    const std::vector<Instruction>& instructions = step_.compiled.code[code_.code_of_call[c]];
+    for (std::size_t k = c == call_ ? pc_ + 1 : 0; k < instructions.size(); ++k) {
+      const Instruction& next = instructions[k];
+      if (next.action == Action::compute) return true;
+      if (next.action == Action::record && next.stream == i.stream) {
+        marks.push_back(event_slot(code_, role_.calls[c], next));
+      }
+      const bool waits = next.action == Action::host_sync ||
+                         (next.action == Action::wait && next.stream == Stream::compute);
+      if (waits && std::find(marks.begin(), marks.end(), event_slot(code_, role_.calls[c], next)) !=
+                       marks.end()) {
+        return false;
+      }
+    }
+  }
+  return false;
+}
+
+Completion* RoleSweep::run_meet(const Instruction& i) {
+  const bool on_compute = i.stream == Stream::compute;
+  if (Completion* blocker = on_compute ? compute_.settle() : raise_to_tail(i.stream)) {
+    return blocker;
+  }
+  host_.issue(i.launches);
+  if (on_compute) {
+    compute_.idle_until_host(host_.now());
+    std::copy_n(compute_.tail(), lanes_, ready_.data());
+  } else {
+    lane_math::raise_to(ready_.data(), host_.now(), lanes_);
+  }
+  join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
+  CompletionRef meeting = step_.rendezvous.meet(
+      i, {.role = index_, .floor = ready_.data(), .inputs = {}, .duration = costs_.price(i.op)});
+  if (step_.recorder != nullptr) {
+    step_.recorder->record_later(static_cast<std::uint32_t>(call_), i, host_.now(), meeting);
+  }
+  if (on_compute) {
+    compute_.wait_for(meeting);
+  } else {
+    tail_of(i.stream).assign(1, std::move(meeting));
+  }
+  return nullptr;
+}
+
+Completion* RoleSweep::run_posts(const Instruction& first) {
+  const Instruction* last = &first;
+  bool on_compute = first.stream == Stream::compute;
+  int launches = first.launches;
+  while (last->more) {
+    ++last;
+    on_compute = on_compute || last->stream == Stream::compute;
+    launches += last->launches;
+  }
+  if (on_compute) {
+    if (Completion* blocker = compute_.settle()) return blocker;
+  }
+  host_.issue(launches);
+  if (on_compute) compute_.idle_until_host(host_.now());
+  // All of the group are posted at one time: behind the tails of all its streams.
+  posted_.clear();
+  waits_.clear();
+  std::array<bool, static_cast<std::size_t>(Stream::count)> taken{};
+  for (const Instruction* i = &first; i <= last; ++i) {
+    bool& seen = taken[static_cast<std::size_t>(i->stream)];
+    if (i->stream != Stream::compute && !seen) {
+      const Completions& tail = tail_of(i->stream);
+      waits_.insert(waits_.end(), tail.begin(), tail.end());
+    }
+    seen = true;
+  }
+  for (const Instruction* i = &first; i <= last; ++i) {
+    posted_.push_back(
+        step_.rendezvous.post(*i, {.role = index_,
+                                   .floor = on_compute ? compute_.tail() : host_.now(),
+                                   .inputs = waits_,
+                                   .duration = costs_.price(i->op)}));
+    if (step_.recorder != nullptr) {
+      step_.recorder->record_later(static_cast<std::uint32_t>(call_), *i, host_.now(),
+                                   posted_.back());
+    }
+  }
+  for (const Instruction* i = &first; i <= last; ++i) {
+    if (i->stream != Stream::compute) tail_of(i->stream) = posted_;
+  }
+  if (on_compute) {
+    for (const CompletionRef& transfer : posted_) compute_.wait_for(transfer);
+  }
+  posted_.clear();
+  waits_.clear();
+  pc_ += static_cast<std::size_t>(last - &first);
+  executed_ += last - &first;
+  return nullptr;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,179 @@
+#include "sim/engine/role_sweep.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "sim/engine/lane_math.h"
+
+namespace windtunnel {
+
+namespace {
+
+const char* name_of(Action action) {
+  switch (action) {
+    case Action::compute:
+    case Action::side_compute:
+      return "compute";
+    case Action::join:
+    case Action::side_join:
+    case Action::meet:
+      return "collective";
+    case Action::post:
+      return "send or recv";
+    case Action::record:
+      return "record";
+    case Action::wait:
+      return "wait";
+    case Action::host_work:
+    case Action::load:
+      return "host_work";
+    case Action::host_sync:
+      return "host_sync";
+  }
+  return "?";
+}
+
+}  // namespace
+
+RoleSweep::RoleSweep(const Step& step, int role)
+    : step_(step),
+      index_(role),
+      lanes_(step.grid.lanes()),
+      role_(step.program.roles[static_cast<std::size_t>(role)]),
+      code_(step.compiled.roles[static_cast<std::size_t>(role)]),
+      costs_(step.program, step.costs, step.grid, role),
+      overlap_(step.costs.theft, lanes_),
+      host_(step.costs, step.grid),
+      compute_(step.pool, overlap_, step.compiled.categories.size(), role),
+      side_tails_(static_cast<std::size_t>(Stream::count)),
+      comm_tails_(step.program.comms.size()),
+      events_(code_.static_events + std::size_t{code_.frames} * code_.frame_events),
+      ready_(static_cast<std::size_t>(lanes_)),
+      scratch_(static_cast<std::size_t>(lanes_)) {}
+
+Completion* RoleSweep::advance() {
+  for (; call_ < role_.calls.size(); ++call_, pc_ = 0) {
+    const std::vector<Instruction>& instructions = code();
+    while (pc_ < instructions.size()) {
+      if (Completion* blocker = execute(instructions[pc_])) return blocker;
+      ++pc_;
+      ++executed_;
+    }
+  }
+  return drain();
+}
+
+Completion* RoleSweep::execute(const Instruction& i) {
+  switch (i.action) {
+    case Action::compute:
+      return run_compute(i);
+    case Action::side_compute:
+      return run_side_compute(i);
+    case Action::join:
+      return run_join(i);
+    case Action::side_join:
+      return run_side_join(i);
+    case Action::meet:
+      return run_meet(i);
+    case Action::post:
+      return run_posts(i);
+    case Action::record:
+      run_record(i);
+      return nullptr;
+    case Action::wait:
+      run_wait(i);
+      return nullptr;
+    case Action::host_work:
+      run_host_work(i);
+      return nullptr;
+    case Action::load:
+      run_load(i);
+      return nullptr;
+    case Action::host_sync:
+      return run_host_sync(i);
+  }
+  return nullptr;
+}
+
+void RoleSweep::run_record(const Instruction& i) {
+  Event& event = event_of(i);
+  event.uses = code_.uses_of_record[record_++];
+  if (event.uses == 0) return;
+  if (event.done.capacity() == 0 && !spare_.empty()) {
+    event.done = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  if (i.stream == Stream::compute) {
+    const auto pending = compute_.pending();
+    event.done.assign(pending.begin(), pending.end());
+    event.done.push_back(step_.pool.make_at(compute_.tail()));
+  } else {
+    event.done = tail_of(i.stream);
+  }
+}
+
+void RoleSweep::use(Event& event) {
+  if (--event.uses > 0) return;
+  event.done.clear();
+  spare_.push_back(std::move(event.done));
+}
+
+void RoleSweep::run_wait(const Instruction& i) {
+  Event& event = event_of(i);
+  // CUDA's rule: a wait for an event that was never recorded does nothing.
+  if (event.uses == 0) return;
+  if (i.stream == Stream::compute) {
+    for (const CompletionRef& done : event.done) compute_.wait_for(done);
+  } else {
+    Completions& tail = tail_of(i.stream);
+    tail.insert(tail.end(), event.done.begin(), event.done.end());
+  }
+  use(event);
+}
+
+Completion* RoleSweep::run_host_sync(const Instruction& i) {
+  Event& event = event_of(i);
+  if (event.uses == 0) return nullptr;
+  for (const CompletionRef& done : event.done) {
+    if (Completion* blocker = step_.pool.resolve(*done)) return blocker;
+  }
+  host_.issue(i.launches);
+  std::copy_n(host_.now(), lanes_, scratch_.data());
+  for (const CompletionRef& done : event.done) host_.wait_until(done->end);
+  use(event);
+  if (step_.recorder != nullptr) {
+    step_.recorder->record(
+        static_cast<std::uint32_t>(call_), i, kHostTrack,
+        {.issue = scratch_.data(), .start = scratch_.data(), .end = host_.now()});
+  }
+  return nullptr;
+}
+
+Completion* RoleSweep::drain() {
+  for (Completions& tail : side_tails_) {
+    for (const CompletionRef& done : tail) compute_.wait_for(done);
+    tail.clear();
+  }
+  if (Completion* blocker = compute_.settle()) return blocker;
+  compute_.idle_until_host(host_.now());
+  return nullptr;
+}
+
+std::vector<Picoseconds> RoleSweep::close(const Picoseconds* step_end) {
+  const bool alone = step_.program.roles.size() == 1;
+  compute_.idle_until(step_end, alone ? kStraggler : kBubble);
+  return compute_.table().total();
+}
+
+std::string RoleSweep::position() const {
+  std::string text = "role " + std::to_string(index_);
+  if (call_ >= role_.calls.size()) return text + ", end of the step";
+  const Segment& segment = step_.program.segments[call().segment];
+  text += ", call " + std::to_string(call_) + " (";
+  if (segment.name < step_.program.names.size()) text += step_.program.names[segment.name] + ", ";
+  text += "chunk " + std::to_string(call().chunk) + ", micro-batch " +
+          std::to_string(call().micro_batch) + "), ";
+  return text + name_of(code()[pc_].action) + " (op " + std::to_string(code()[pc_].op) + ")";
+}
+
+}  // namespace windtunnel

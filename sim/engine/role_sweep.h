@@ -1,0 +1,111 @@
+#pragma once
+// The sweep of one role: its calls in host order, every op applied to all lanes.
+//
+// The sweep stops at an op that needs the time of something a peer has not posted yet, and goes on
+// from that op later; nothing of the op has happened by then. Which role runs when changes no time.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/engine/compute_stream.h"
+#include "sim/engine/host_clock.h"
+#include "sim/engine/instruction.h"
+#include "sim/engine/lane_costs.h"
+#include "sim/engine/overlap.h"
+#include "sim/engine/rendezvous.h"
+#include "sim/engine/trace_recorder.h"
+
+namespace windtunnel {
+
+class RoleSweep {
+ public:
+  struct Step {
+    const Program& program;
+    const CompiledProgram& compiled;
+    const StepCosts& costs;
+    const LaneGrid& grid;
+    CompletionPool& pool;
+    Rendezvous& rendezvous;
+    TraceRecorder* recorder = nullptr;  // of this role; nullptr: no trace
+  };
+  RoleSweep(const Step& step, int role);
+
+  /// Goes on as far as it can; nullptr when the role is done, else the completion whose missing
+  /// parties it waits for.
+  Completion* advance();
+
+  /// Precondition: done. When the lane's rank is done, its host included.
+  const Picoseconds* end() const { return compute_.tail(); }
+  /// Idles until the step's end on every lane and closes the account.
+  std::vector<Picoseconds> close(const Picoseconds* step_end);
+
+  /// "role 1, call 12 (forward, chunk 0, micro-batch 3), recv": where it stands.
+  std::string position() const;
+  std::int64_t executed() const { return executed_; }
+
+ private:
+  /// Executes one instruction (or a group of posts); nullptr, or what it waits for.
+  Completion* execute(const Instruction& i);
+  Completion* run_compute(const Instruction& i);
+  Completion* run_side_compute(const Instruction& i);
+  Completion* run_join(const Instruction& i);
+  Completion* run_side_join(const Instruction& i);
+  Completion* run_meet(const Instruction& i);
+  Completion* run_posts(const Instruction& first);
+  Completion* run_host_sync(const Instruction& i);
+  Completion* drain();
+  void run_record(const Instruction& i);
+  void run_wait(const Instruction& i);
+  void run_host_work(const Instruction& i);
+  void run_load(const Instruction& i);
+
+  /// Raises `ready_` to the ends of a side stream's tail; nullptr, or what keeps it unknown.
+  Completion* raise_to_tail(Stream stream);
+  /// When the communicator's latest collective on any stream ends.
+  Picoseconds* comm_tail(const Instruction& i);
+  void put_on_side(const Instruction& i, const Picoseconds* start, const Picoseconds* durations);
+  /// T1: the collective's time per lane, ready at `ready_`.
+  const Picoseconds* beside_compute(const Instruction& i, const Picoseconds* durations);
+  /// T1: whether compute is issued before anything waits for the collective.
+  bool compute_comes_first(const Instruction& i) const;
+  /// Start of the next op of the compute stream, kept for `trace`.
+  void trace_start(const Picoseconds* host);
+  void trace(const Instruction& i, const Picoseconds* end);
+
+  using Completions = std::vector<CompletionRef>;
+  Completions& tail_of(Stream stream) { return side_tails_[static_cast<std::size_t>(stream)]; }
+  const Call& call() const { return role_.calls[call_]; }
+  const std::vector<Instruction>& code() const {
+    return step_.compiled.code[code_.code_of_call[call_]];
+  }
+
+  struct Event {
+    Completions done;  // what stood on the stream when it was recorded
+    std::uint32_t uses = 0;
+  };
+  Event& event_of(const Instruction& i) { return events_[event_slot(code_, call(), i)]; }
+  void use(Event& event);
+
+  Step step_;
+  int index_;
+  int lanes_;
+  const Role& role_;
+  const RoleCode& code_;
+  LaneCosts costs_;
+  Overlap overlap_;
+  HostClock host_;
+  ComputeStream compute_;
+  std::vector<Completions> side_tails_;               // [stream]; compute's is in compute_
+  std::vector<std::vector<Picoseconds>> comm_tails_;  // [comm], where several streams use it
+  std::vector<Event> events_;
+  std::vector<Completions> spare_;  // emptied lists, to be filled by the next record
+  std::vector<Picoseconds> ready_, scratch_;
+  Completions posted_, waits_;  // of the group being posted
+  std::size_t call_ = 0;
+  std::size_t pc_ = 0;
+  std::size_t record_ = 0;  // number of the next record
+  std::int64_t executed_ = 0;
+};
+
+}  // namespace windtunnel

@@ -1,0 +1,122 @@
+#include "sim/engine/simulate_step.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "core/check.h"
+#include "sim/engine/role_sweep.h"
+
+namespace windtunnel {
+
+namespace {
+
+class Sweep {
+ public:
+  Sweep(const Program& program, const StepCosts& costs, const StepOptions& options)
+      : compiled_(compile(program, options.step)),
+        grid_(options.ranks == Ranks::all || costs.jitter.sigma > 0
+                  ? unfolded_grid(program.mesh, costs.draws)
+                  : folded_grid(program.mesh, costs)),
+        pool_(grid_),
+        rendezvous_(program, compiled_, pool_) {
+    const int roles = static_cast<int>(program.roles.size());
+    if (options.trace) {
+      for (int r = 0; r < roles; ++r) recorders_.emplace_back(r, grid_.lanes());
+    }
+    for (int r = 0; r < roles; ++r) {
+      roles_.push_back(std::make_unique<RoleSweep>(
+          RoleSweep::Step{
+              .program = program,
+              .compiled = compiled_,
+              .costs = costs,
+              .grid = grid_,
+              .pool = pool_,
+              .rendezvous = rendezvous_,
+              .recorder = options.trace ? &recorders_[static_cast<std::size_t>(r)] : nullptr},
+          r));
+      ready_.push_back(r);
+    }
+    next_waiter_.assign(roles_.size(), -1);
+    blockers_.assign(roles_.size(), nullptr);
+  }
+
+  StepTiming run() {
+    while (!ready_.empty()) {
+      const int role = ready_.front();
+      ready_.pop_front();
+      Completion* blocker = roles_[static_cast<std::size_t>(role)]->advance();
+      blockers_[static_cast<std::size_t>(role)] = blocker;
+      if (blocker != nullptr) {
+        next_waiter_[static_cast<std::size_t>(role)] = std::exchange(blocker->waiter, role);
+      }
+      if (rendezvous_.has_woken()) wake();
+    }
+    require_all_done();
+    return timing();
+  }
+
+ private:
+  void wake() {
+    for (int role : rendezvous_.take_woken()) {
+      for (; role >= 0; role = next_waiter_[static_cast<std::size_t>(role)]) ready_.push_back(role);
+    }
+  }
+
+  void require_all_done() const {
+    std::string stuck;
+    for (std::size_t role = 0; role < roles_.size(); ++role) {
+      if (blockers_[role] == nullptr) continue;
+      stuck += "\n  " + roles_[role]->position() + " waits for " +
+               rendezvous_.describe(*blockers_[role]);
+    }
+    if (!stuck.empty()) throw StuckError("the step is stuck:" + stuck);
+  }
+
+  StepTiming timing() {
+    const auto lanes = static_cast<std::size_t>(grid_.lanes());
+    const auto draws = static_cast<std::size_t>(grid_.draws);
+    StepTiming result{.grid = grid_, .step_time = std::vector<Picoseconds>(draws, 0)};
+    for (const auto& role : roles_) {
+      result.roles.push_back({.end = {role->end(), role->end() + lanes}});
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        Picoseconds& step = result.step_time[lane % draws];
+        step = std::max(step, role->end()[lane]);
+      }
+      result.op_executions += role->executed() * grid_.lanes();
+    }
+    std::vector<Picoseconds> step_end(lanes);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      step_end[lane] = result.step_time[lane % draws];
+    }
+    for (std::size_t role = 0; role < roles_.size(); ++role) {
+      result.roles[role].time = roles_[role]->close(step_end.data());
+    }
+    result.categories = compiled_.categories;
+    if (!recorders_.empty()) result.trace = join_traces(recorders_);
+    return result;
+  }
+
+  CompiledProgram compiled_;
+  LaneGrid grid_;
+  CompletionPool pool_;  // outlives everything that holds a completion
+  Rendezvous rendezvous_;
+  std::vector<TraceRecorder> recorders_;
+  std::vector<std::unique_ptr<RoleSweep>> roles_;
+  std::deque<int> ready_;
+  std::vector<int> next_waiter_;       // [role]: next role waiting for the same completion
+  std::vector<Completion*> blockers_;  // [role]: what it waits for; nullptr: done or ready
+};
+
+}  // namespace
+
+StepTiming simulate_step(const Program& program, const StepCosts& costs,
+                         const StepOptions& options) {
+  CHECK(costs.draws > 0 && costs.launch.size() == static_cast<std::size_t>(costs.draws) &&
+            costs.duration.size() == program.ops.size() * static_cast<std::size_t>(costs.draws),
+        "one cost per op and draw");
+  return Sweep(program, costs, options).run();
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,74 @@
+#pragma once
+// What every op costs: the numbers the engine is given. Whoever prices a program (cost models, the
+// `unit` device) fills these in; the engine knows no model and no hardware.
+//
+// Costs are integer picoseconds, rounded once by the caller. With `draws` > 1 every op has one cost
+// per draw of the uncertain quantities and the engine answers for all draws in one sweep; draws
+// never meet.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/units.h"
+#include "program/kernel.h"
+#include "program/program.h"
+
+namespace windtunnel {
+
+/// Transfers as the overlap tables know them: a collective's kind, or point-to-point.
+enum class TransferKind : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  broadcast,
+  point_to_point,
+  count
+};
+constexpr TransferKind kind_of(Collective collective) {
+  return static_cast<TransferKind>(collective);
+}
+
+/// Tier T1: how compute and a transfer on another stream of the same device slow each other. Each
+/// entry is extra time as a fraction (0.1: ten per cent longer while both are active); all zero is
+/// tier T0. Valid range: 0 to 8.
+struct Theft {
+  using PerTransfer = std::array<double, static_cast<std::size_t>(TransferKind::count)>;
+  using PerClass = std::array<PerTransfer, static_cast<std::size_t>(KernelClass::none) + 1>;
+
+  PerClass compute{};      // [KernelClass][TransferKind]: compute beside a transfer
+  PerTransfer transfer{};  // [TransferKind]: a collective beside compute
+};
+
+/// Noise of compute ops, drawn from (seed, rank, call, op). Valid range of sigma: 0 to 0.25.
+struct Jitter {
+  double sigma = 0.0;  // relative standard deviation
+  std::uint64_t seed = 0;
+};
+
+/// A rank whose compute takes `factor` times as long. Valid range: above 0, to 1000.
+struct SlowRank {
+  int rank = 0;
+  double factor = 1.0;
+};
+
+struct StepCosts {
+  int draws = 1;
+  /// [op * draws + draw], op an index of Program::ops. Compute, collectives, sends and host work; a
+  /// transfer costs what its send says; alloc, free, record, wait, host_sync and recv are not read.
+  std::vector<Picoseconds> duration;
+  std::vector<Picoseconds> launch;  // [draw]: host time of one kernel launch
+  /// Launches the host may be ahead of the compute stream; 0: no bound.
+  int run_ahead = 0;
+  std::vector<double> role_factor;  // [role]: on the role's compute ops; empty: 1
+  std::vector<SlowRank> slow_ranks;
+  Jitter jitter;
+  Theft theft;
+
+  const Picoseconds* of(std::uint32_t op) const {
+    return duration.data() + std::size_t{op} * static_cast<std::size_t>(draws);
+  }
+};
+
+}  // namespace windtunnel
