@@ -1,0 +1,55 @@
+#include "program/verify.h"
+
+#include <array>
+
+#include "core/check.h"
+#include "program/verify_checks.h"
+
+namespace windtunnel {
+
+namespace {
+
+constexpr std::array kChecks{
+    CheckRow{"calls",
+             "every chunk receives, runs forward, sends, receives the gradient, runs backward and "
+             "sends it once per micro-batch, in this order; first and last micro-batch are marked",
+             check_calls},
+    CheckRow{"transfers",
+             "the n-th send of a (communicator, sender, receiver) meets the n-th receive: same "
+             "size, type and micro-batch, neighbouring chunks",
+             check_transfers},
+    CheckRow{"collectives",
+             "roles that share a communicator issue the same collectives in the same order",
+             check_collectives},
+};
+
+constexpr std::size_t kShown = 8;  // violations in the error: enough to see the pattern
+
+}  // namespace
+
+std::span<const CheckRow> check_table() {
+  return kChecks;
+}
+
+std::vector<std::string> find_violations(const Program& program) {
+  std::vector<std::string> all;
+  for (const std::string& text : find_bad_indices(program)) all.push_back("indices: " + text);
+  if (!all.empty()) return all;
+  const ProgramFacts facts(program);
+  for (const CheckRow& check : kChecks) {
+    for (const std::string& text : check.find(facts))
+      all.push_back(std::string(check.name) + ": " + text);
+  }
+  return all;
+}
+
+void verify(const Program& program) {
+  const std::vector<std::string> found = find_violations(program);
+  std::string text;
+  for (std::size_t i = 0; i < found.size() && i < kShown; ++i) text += "\n  " + found[i];
+  if (found.size() > kShown)
+    text += "\n  and " + std::to_string(found.size() - kShown) + " more violations";
+  CHECK(found.empty(), "the lowered program is not sound:" + text);
+}
+
+}  // namespace windtunnel

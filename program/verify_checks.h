@@ -1,0 +1,30 @@
+#pragma once
+// The checks of a program, one row each: `find_violations` runs them in this order.
+//
+// `indices` and `operands` come first: the others rely on every index being in range, and run only
+// when `indices` finds nothing.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "program/verify_facts.h"
+
+namespace windtunnel {
+
+struct CheckRow {
+  const char* name;
+  const char* doc;
+  std::vector<std::string> (*find)(const ProgramFacts&);
+};
+
+std::span<const CheckRow> check_table();
+
+/// Violations of indices that point outside their tables; everything else assumes there are none.
+std::vector<std::string> find_bad_indices(const Program& program);
+
+std::vector<std::string> check_calls(const ProgramFacts& facts);
+std::vector<std::string> check_transfers(const ProgramFacts& facts);
+std::vector<std::string> check_collectives(const ProgramFacts& facts);
+
+}  // namespace windtunnel

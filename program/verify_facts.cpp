@@ -1,0 +1,116 @@
+#include "program/verify_facts.h"
+
+#include <fmt/format.h>
+
+#include "program/op_names.h"
+
+namespace windtunnel {
+
+namespace {
+
+constexpr std::size_t kMostTexts = 12;  // of one check: a screen
+
+std::uint8_t action_of(const Op& op) {
+  const bool forward = op.phase == Phase::forward, backward = op.phase == Phase::backward;
+  if (!forward && !backward) return 0;
+  switch (op.kind) {
+    case OpKind::compute:
+      return forward ? kForward : kBackward;
+    case OpKind::recv:
+      return forward ? kReceiveInput : kReceiveGrad;
+    case OpKind::send:
+      return forward ? kSendOutput : kSendGrad;
+    default:
+      return 0;
+  }
+}
+
+std::uint32_t size32(const std::vector<std::uint32_t>& v) {
+  return static_cast<std::uint32_t>(v.size());
+}
+
+std::string name_or_number(const Program& program, std::uint32_t name, std::size_t number) {
+  return name < program.names.size() ? program.names[name] : fmt::format("#{}", number);
+}
+
+}  // namespace
+
+bool spans_roles(const Comm& comm) {
+  return (comm.axes & kAxisPp) != 0;
+}
+
+ProgramFacts::ProgramFacts(const Program& p) : program(p) {
+  segments.resize(p.segments.size());
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    SegmentFacts& f = segments[s];
+    f.transfers.begin = size32(transfers);
+    f.shared.begin = size32(shared);
+    for (std::uint32_t i = p.segments[s].op_begin; i < p.segments[s].op_end; ++i) {
+      const Op& op = p.ops[i];
+      f.actions |= action_of(op);
+      f.by_step |= op.when == When::first_step;
+      f.by_micro_batch |= op.when != When::always && op.when != When::first_step;
+      if (op.kind == OpKind::send || op.kind == OpKind::recv) transfers.push_back(i);
+      if (op.kind == OpKind::collective && spans_roles(p.comms[op.comm])) shared.push_back(i);
+    }
+    f.transfers.end = size32(transfers);
+    f.shared.end = size32(shared);
+  }
+}
+
+std::string slot_text(const Program& program, const Role& role, SlotId slot) {
+  return name_or_number(program, role.slots[slot].name, slot);
+}
+
+std::string op_text(const Program& program, const Role& role, const Op& op) {
+  std::string text = name_of(op.kind);
+  if (op.kind == OpKind::compute && op.shape < program.shapes.size())
+    text = name_of(program.shapes[op.shape].kernel);
+  if (op.kind == OpKind::collective) text = name_of(op.collective);
+  if (op.kind == OpKind::send) text += fmt::format(" to role {}", op.peer);
+  if (op.kind == OpKind::recv) text += fmt::format(" from role {}", op.peer);
+  if (op.comm < program.comms.size()) text += " on " + program.comms[op.comm].name;
+  if (op.event < role.events.size())
+    text += " of " + name_or_number(program, role.events[op.event].name, op.event);
+  text += fmt::format(", stream {}", name_of(op.stream));
+  for (std::size_t i = 0; i < op.refs; ++i)
+    text += (i == 0 ? ", " : " ") + slot_text(program, role, program.operands(op)[i]);
+  return text;
+}
+
+std::string call_text(const Program& program, std::size_t role, std::size_t call) {
+  const Call& c = program.roles[role].calls[call];
+  return fmt::format("role {} call {} '{}' (chunk {}, micro-batch {})", role, call,
+                     name_or_number(program, program.segments[c.segment].name, c.segment), c.chunk,
+                     c.micro_batch);
+}
+
+std::string place_text(const Program& program, const OpPlace& place) {
+  const Role& role = program.roles[place.role];
+  const Segment& segment = program.segments[role.calls[place.call].segment];
+  return fmt::format("{} op {}: {}", call_text(program, place.role, place.call),
+                     place.op - segment.op_begin, op_text(program, role, program.ops[place.op]));
+}
+
+std::string segment_op_text(const Program& program, std::size_t role, std::uint32_t segment,
+                            std::uint32_t op) {
+  const Segment& s = program.segments[segment];
+  return fmt::format("role {} segment '{}' op {}: {}", role,
+                     name_or_number(program, s.name, segment), op - s.op_begin,
+                     op_text(program, program.roles[role], program.ops[op]));
+}
+
+void Violations::add(std::string text) {
+  if (texts_.size() < kMostTexts) {
+    texts_.push_back(std::move(text));
+  } else {
+    ++left_out_;
+  }
+}
+
+std::vector<std::string> Violations::take() {
+  if (left_out_ > 0) texts_.push_back(fmt::format("and {} more of these", left_out_));
+  return std::move(texts_);
+}
+
+}  // namespace windtunnel

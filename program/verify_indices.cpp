@@ -1,0 +1,104 @@
+// Does every index point into its table?
+
+#include <fmt/format.h>
+
+#include "program/verify_checks.h"
+
+namespace windtunnel {
+
+namespace {
+
+void check_segments(const Program& p, Violations& v) {
+  for (std::size_t s = 0; s < p.segments.size(); ++s) {
+    const Segment& segment = p.segments[s];
+    if (segment.op_begin > segment.op_end || segment.op_end > p.ops.size())
+      v.add(fmt::format("segment {} spans ops {} to {} of {}", s, segment.op_begin, segment.op_end,
+                        p.ops.size()));
+  }
+}
+
+/// What is wrong with the op by itself; null when nothing.
+const char* bad_index(const Program& p, const Op& op) {
+  const bool transfer = op.kind == OpKind::send || op.kind == OpKind::recv;
+  if (std::size_t{op.ref_begin} + op.refs > p.refs.size()) return "operands outside the list";
+  if (op.inputs > op.refs) return "more inputs than operands";
+  if (op.kind == OpKind::compute && op.shape >= p.shapes.size()) return "no shape";
+  if ((op.kind == OpKind::collective || transfer) && op.comm >= p.comms.size())
+    return "no communicator";
+  if (op.kind == OpKind::collective && op.refs != 2)
+    return "a collective has an input and an output";
+  if ((op.kind == OpKind::alloc || op.kind == OpKind::free || transfer) && op.refs != 1)
+    return "one operand is needed";
+  if (transfer && (op.peer < 0 || static_cast<std::size_t>(op.peer) >= p.roles.size()))
+    return "no such peer";
+  if (op.stream >= Stream::count) return "no such stream";
+  return nullptr;
+}
+
+/// Events and slots of the segments a role calls.
+void check_segment(const Program& p, std::size_t role, std::uint32_t segment, Violations& v) {
+  const Role& r = p.roles[role];
+  for (std::uint32_t i = p.segments[segment].op_begin; i < p.segments[segment].op_end; ++i) {
+    const Op& op = p.ops[i];
+    const bool names_event =
+        op.kind == OpKind::record || op.kind == OpKind::wait || op.kind == OpKind::host_sync;
+    bool bad = names_event && op.event >= r.events.size();
+    for (const SlotId id : p.operands(op)) bad |= id >= r.slots.size();
+    if (bad)
+      v.add(fmt::format("role {} segment {} op {} names a slot or an event its role has not", role,
+                        segment, i - p.segments[segment].op_begin));
+  }
+}
+
+void check_calls_of(const Program& p, std::size_t role, Violations& v) {
+  const Role& r = p.roles[role];
+  std::vector<bool> seen(p.segments.size(), false);
+  const auto check_call = [&](const Call& call) {
+    const bool chunk_ok = call.chunk < static_cast<int>(r.chunks.size());
+    const bool batch_ok =
+        call.chunk < 0 || (call.micro_batch >= 0 && call.micro_batch < p.job.micro_batches);
+    if (call.segment >= p.segments.size() || !chunk_ok || !batch_ok) {
+      v.add(fmt::format("role {}: a call of segment {}, chunk {}, micro-batch {}", role,
+                        call.segment, call.chunk, call.micro_batch));
+    } else if (!seen[call.segment]) {
+      seen[call.segment] = true;
+      check_segment(p, role, call.segment, v);
+    }
+  };
+  for (const Call& call : r.prologue) check_call(call);
+  for (const Call& call : r.calls) check_call(call);
+}
+
+void check_slots(const Program& p, std::size_t role, Violations& v) {
+  const Role& r = p.roles[role];
+  for (SlotId id = 0; id < r.slots.size(); ++id) {
+    const Slot& slot = r.slots[id];
+    // A parent stands before its views, so chains end.
+    if (slot.parent != kNone && slot.parent >= id)
+      v.add(fmt::format("role {} slot {} is a view of {}, which is not before it", role, id,
+                        slot.parent));
+    if (slot.param != kNone && slot.param >= p.params.size())
+      v.add(fmt::format("role {} slot {} has no parameter {}", role, id, slot.param));
+    if (slot.chunk >= static_cast<int>(r.chunks.size()))
+      v.add(fmt::format("role {} slot {} has no chunk {}", role, id, slot.chunk));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> find_bad_indices(const Program& p) {
+  Violations v;
+  check_segments(p, v);
+  for (std::size_t i = 0; i < p.ops.size(); ++i) {
+    if (const char* why = bad_index(p, p.ops[i])) v.add(fmt::format("op {}: {}", i, why));
+  }
+  std::vector<std::string> found = v.take();
+  if (!found.empty()) return found;
+  for (std::size_t r = 0; r < p.roles.size(); ++r) {
+    check_slots(p, r, v);
+    check_calls_of(p, r, v);
+  }
+  return v.take();
+}
+
+}  // namespace windtunnel
