@@ -7,18 +7,20 @@
 namespace windtunnel {
 
 /// NCCL's device buffers. A connection of a channel owns one FIFO per protocol; a ring has one
-/// receiving connection per channel, a tree up to three; NVLS registers buffers once per
-/// communicator. Sizes: NVIDIA/nccl src/include/device.h, src/init.cc, src/transport/nvls.cc
-/// (2.30.7).
+/// receiving connection per channel, a tree up to three; send/recv connects each peer inside a
+/// domain and shares one pool per communicator over the network; NVLS registers buffers per
+/// communicator. Sources: NVIDIA/nccl 2.30.7 src/include/device.h, src/init.cc,
+/// src/transport/{p2p,net,nvls}.cc; NVIDIA/nccl issues 986, 1450, 1685, 2363.
 struct NcclMemory {
   std::int64_t connection_bytes = 0;    // simple + LL + LL128 FIFOs of one connection
-  int channels_in_domain = 0;           // channels when all ranks share one NVLink domain
-  int channels_across = 0;              // channels when the communicator crosses domains
+  int channels_in_domain = 0;           // when all ranks share one NVLink domain
+  int channels_across = 0;              // when the communicator crosses domains
   int ring_connections = 0;             // per channel, any collective
-  int tree_connections = 0;             // per channel, additionally, when all-reduce may use trees
-  std::int64_t peer_bytes = 0;          // send/recv: buffers per connected peer and direction
-  std::int64_t nvls_bytes = 0;          // per communicator inside one domain that runs all-reduce,
-                                        // all-gather or reduce-scatter; 0 without NVLS
+  int tree_connections = 0;             // per channel, more of them once all-reduce may use trees
+  int peer_channels = 0;                // send/recv inside a domain: per peer received from
+  std::int64_t network_pool_bytes = 0;  // send/recv across domains: per communicator
+  std::int64_t nvls_bytes = 0;  // per communicator with collectives inside one domain of more
+                                // than two ranks; 0 without NVLS
   std::int64_t communicator_bytes = 0;  // fixed cost of each communicator
 };
 

@@ -1,0 +1,75 @@
+#include "sim/memory/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "core/check.h"
+
+namespace windtunnel {
+namespace {
+
+StageMemory stage_memory(const Program& program, int role, const MemoryQuestion& question) {
+  const std::int64_t capacity = question.device.capacity_bytes;
+  StageMemory stage;
+  stage.stage = program.roles[static_cast<std::size_t>(role)].pipeline_rank;
+  stage.outside = outside_memory(program, role, question.device, question.domain_ranks);
+  const std::int64_t outside = stage.outside.total();
+  ReplaySettings settings{
+      .allocator = {.capacity_bytes = std::max<std::int64_t>(capacity - outside, 0),
+                    .expandable_segments = question.expandable_segments},
+      .cublas_workspace_bytes = question.device.cublas_workspace_bytes};
+  stage.replay = replay_memory(program, role, settings);
+  if (stage.replay.oom) {
+    std::optional<OutOfMemory> failure = std::move(stage.replay.oom);
+    settings.allocator.capacity_bytes = AllocatorSettings{}.capacity_bytes;
+    stage.replay = replay_memory(program, role, settings);
+    stage.replay.oom = std::move(failure);
+  }
+  stage.peak_allocated = stage.replay.peak.allocated;
+  stage.peak_reserved = stage.replay.peak.reserved;
+  stage.peak_device = stage.peak_reserved + outside;
+  stage.by_category = stage.replay.by_category;
+  stage.need = outside + stage.replay.peak.held;
+  stage.oom_probability = oom_probability(stage.need, capacity, question.sigma);
+  if (stage.replay.oom) {
+    stage.oom_probability = std::max(stage.oom_probability, kOomProbability);
+  }
+  return stage;
+}
+
+}  // namespace
+
+double oom_probability(std::int64_t need, std::int64_t capacity, double sigma) {
+  CHECK(sigma > 0.0, "memory predictions have an error");
+  if (need <= 0) return 0.0;
+  const double missing = static_cast<double>(need - capacity);
+  return 0.5 * std::erfc(-missing / (sigma * static_cast<double>(need)) / std::numbers::sqrt2);
+}
+
+Verdict verdict_of(double oom_probability) {
+  if (oom_probability >= kOomProbability) return Verdict::oom;
+  return oom_probability >= kTightProbability ? Verdict::tight : Verdict::fits;
+}
+
+MemoryReport assess_memory(const Program& program, const MemoryQuestion& question) {
+  MemoryReport report{.capacity_bytes = question.device.capacity_bytes};
+  for (std::size_t role = 0; role < program.roles.size(); ++role) {
+    report.stages.push_back(stage_memory(program, static_cast<int>(role), question));
+    const StageMemory& stage = report.stages.back();
+    const StageMemory& fullest = report.stages[static_cast<std::size_t>(report.fullest)];
+    const auto fuller = [](const StageMemory& a, const StageMemory& b) {
+      return std::pair(a.oom_probability, a.need) > std::pair(b.oom_probability, b.need);
+    };
+    if (fuller(stage, fullest)) report.fullest = static_cast<int>(role);
+  }
+  if (report.stages.empty()) return report;
+  const StageMemory& fullest = report.stages[static_cast<std::size_t>(report.fullest)];
+  report.oom_probability = fullest.oom_probability;
+  report.verdict = verdict_of(report.oom_probability);
+  report.margin_bytes = report.capacity_bytes - fullest.need;
+  return report;
+}
+
+}  // namespace windtunnel
