@@ -1,0 +1,44 @@
+// Every plan equals one device: exactly in the field, within 1e-11 in fp64, over two steps.
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "runtime/proof.h"
+#include "toy_scenarios.h"
+
+namespace windtunnel::proof {
+
+void PrintTo(const PlanCase& row, std::ostream* out) {
+  *out << row.name;
+}
+
+namespace {
+
+class Plan : public testing::TestWithParam<PlanCase> {};
+
+std::string name_of(const testing::TestParamInfo<PlanCase>& info) {
+  return info.param.name;
+}
+
+void expect_equal(const PlanCase& row, NumberMode mode) {
+  const Programs programs = lower_both(row);
+  constexpr int kSteps = 2;  // the second uses what the first updated
+  const ProofResult result = compare(programs.plan, programs.one_device, mode, kSteps);
+  EXPECT_TRUE(result.equal()) << text_of(result);
+  constexpr std::int64_t kParameters = 7000;  // of the smallest model: all were compared
+  EXPECT_GT(result.compared, 3 * kSteps * kParameters);
+}
+
+TEST_P(Plan, EqualsOneDeviceInTheField) {
+  expect_equal(GetParam(), NumberMode::field);
+}
+
+TEST_P(Plan, EqualsOneDeviceInFp64) {
+  expect_equal(GetParam(), NumberMode::fp64);
+}
+
+INSTANTIATE_TEST_SUITE_P(Proof, Plan, testing::ValuesIn(plan_cases()), name_of);
+
+}  // namespace
+}  // namespace windtunnel::proof

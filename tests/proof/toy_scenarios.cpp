@@ -1,0 +1,366 @@
+#include "toy_scenarios.h"
+
+#include "core/check.h"
+#include "plan/lower.h"
+#include "plan/resolve.h"
+
+namespace windtunnel::proof {
+
+namespace {
+
+Scenario base_scenario() {
+  Scenario s;
+  s.id = s.name = "toy";
+  s.model = {.name = "toy",
+             .layers = 4,
+             .hidden = 16,
+             .ffn = 24,
+             .heads = 4,
+             .kv_heads = 4,
+             .head_dim = 4,
+             .vocab = 27};
+  s.model.vocab_padded_to = 32;
+  s.cluster.device = "h100";
+  s.batch = {.global = 16, .micro = 1, .sequence = 8};
+  return s;
+}
+
+struct Degrees {
+  int tp = 1, pp = 1, dp = 1;
+};
+
+void degrees(Scenario& s, const Degrees& d) {
+  s.plan.tp = d.tp;
+  s.plan.pp = d.pp;
+  s.plan.dp = d.dp;
+}
+
+void sequence_parallel(Scenario& s) {
+  s.plan.sequence_parallel = true;
+}
+
+void interleaved(Scenario& s, int virtual_stages) {
+  s.plan.schedule.kind = ScheduleKind::interleaved_1f1b;
+  s.plan.schedule.virtual_stages = virtual_stages;
+}
+
+void zero1(Scenario& s) {
+  s.plan.sharding.kind = ShardingKind::zero1;
+}
+
+/// Buckets of a few parameters, reduced and gathered beside the computation.
+void overlapped(Scenario& s) {
+  s.plan.sharding.overlap_grad_reduce = true;
+  s.plan.sharding.overlap_param_gather = true;
+  s.plan.sharding.bucket = 1000;
+}
+
+void recompute(Scenario& s, std::vector<RecomputeModule> modules) {
+  s.plan.recompute.kind = RecomputeKind::selective;
+  s.plan.recompute.modules = std::move(modules);
+}
+
+void full_recompute(Scenario& s) {
+  s.plan.recompute.kind = RecomputeKind::full;
+}
+
+void unfused(Scenario& s) {
+  s.plan.attention = AttentionKind::unfused;
+}
+
+void framework(Scenario& s, const char* name, const char* date) {
+  s.stack.framework = name;
+  s.stack.date = date;
+}
+
+std::vector<PlanCase> make_cases() {
+  using M = RecomputeModule;
+  return {
+      {"accumulate", toy_gpt, [](Scenario& s) { s.batch.micro = 2; }},
+      {"dp2", toy_gpt, [](Scenario& s) { degrees(s, {.dp = 2}); }},
+      {"dp4_micro2", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.dp = 4});
+         s.batch.micro = 2;
+       }},
+      {"tp2", toy_gpt, [](Scenario& s) { degrees(s, {.tp = 2}); }},
+      {"tp2_untied", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2});
+         s.model.tied_embeddings = false;
+       }},
+      {"tp4_sp", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.tp = 4});
+         sequence_parallel(s);
+         s.batch.micro = 2;
+       }},
+      {"tp2_llama", toy_llama, [](Scenario& s) { degrees(s, {.tp = 2}); }},
+      {"tp2_sp_llama", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2});
+         sequence_parallel(s);
+       }},
+      {"tp4_bloom", toy_bloom, [](Scenario& s) { degrees(s, {.tp = 4}); }},
+      {"tp2_sp_bloom_unfused", toy_bloom,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2});
+         sequence_parallel(s);
+         unfused(s);
+       }},
+      {"tp2_gpt_unfused", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2});
+         unfused(s);
+       }},
+      {"pp2_gpipe", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2});
+         s.plan.schedule.kind = ScheduleKind::gpipe;
+       }},
+      {"pp2_1f1b", toy_gpt, [](Scenario& s) { degrees(s, {.pp = 2}); }},
+      {"pp4_1f1b", toy_llama, [](Scenario& s) { degrees(s, {.pp = 4}); }},
+      {"pp4_1f1b_overlap", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.pp = 4});
+         s.plan.overlap.pp = true;
+       }},
+      {"pp4_few_micro_batches", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.pp = 4, .dp = 2});
+         s.batch.micro = 4;
+       }},
+      {"pp2_uneven", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2});
+         s.plan.schedule.layers_per_stage = {3, 1};
+       }},
+      {"pp3_uneven", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.pp = 3});
+         s.plan.schedule.layers_per_stage = {1, 2, 1};
+       }},
+      {"pp2_interleaved", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2});
+         interleaved(s, 2);
+       }},
+      {"pp2_interleaved_overlap", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2});
+         interleaved(s, 2);
+         s.plan.overlap.pp = true;
+       }},
+      {"pp2_interleaved_group4", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2});
+         interleaved(s, 2);
+         s.plan.schedule.micro_batch_group = 4;
+         s.plan.overlap.pp = true;
+       }},
+      {"pp2_interleaved_group3", toy_gpt,  // groups of 3, 3 and 2 micro-batches
+       [](Scenario& s) {
+         degrees(s, {.pp = 2, .dp = 2});
+         interleaved(s, 2);
+         s.plan.schedule.micro_batch_group = 3;
+       }},
+      {"dp2_zero1", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.dp = 2});
+         zero1(s);
+       }},
+      {"dp4_overlap", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.dp = 4});
+         overlapped(s);
+       }},
+      {"dp4_zero1_overlap", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.dp = 4});
+         zero1(s);
+         overlapped(s);
+       }},
+      {"dp3_zero1_padded_buckets", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.dp = 3});
+         s.batch.global = 12;
+         zero1(s);
+         overlapped(s);
+       }},
+      {"dp2_zero1_sgd", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.dp = 2});
+         zero1(s);
+         s.plan.optimizer = OptimizerKind::sgd;
+       }},
+      {"dp2_no_master", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.dp = 2});
+         zero1(s);
+         s.plan.precision.compute = Dtype::fp32;
+       }},
+      {"full_recompute", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2});
+         full_recompute(s);
+       }},
+      {"full_recompute_first_layer", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2});
+         full_recompute(s);
+         s.plan.recompute.layers = RecomputeLayers{.kind = RecomputeLayers::Kind::first, .n = 1};
+       }},
+      {"recompute_core_attention", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2});
+         sequence_parallel(s);
+         unfused(s);
+         recompute(s, {M::core_attention});
+       }},
+      {"recompute_attention_and_mlp", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2});
+         sequence_parallel(s);
+         recompute(s, {M::attention, M::mlp});
+       }},
+      {"recompute_norm_and_activation", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2});
+         recompute(s, {M::norm, M::activation});
+       }},
+      {"tp2_pp2_dp2", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         sequence_parallel(s);
+         zero1(s);
+         overlapped(s);
+       }},
+      {"tp2_pp2_dp4_order", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 4});
+         sequence_parallel(s);
+         zero1(s);
+         s.plan.order = {"tp", "cp", "pp", "dp"};
+       }},
+      {"tp4_pp2_dp2_order_dp_first", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.tp = 4, .pp = 2, .dp = 2});
+         s.plan.order = {"dp", "tp", "cp", "pp"};
+       }},
+      {"tp2_pp4_dp2", toy_bloom,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 4, .dp = 2});
+         sequence_parallel(s);
+         zero1(s);
+         overlapped(s);
+         full_recompute(s);
+       }},
+      {"tp2_pp2_dp2_interleaved", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         sequence_parallel(s);
+         interleaved(s, 2);
+         zero1(s);
+         overlapped(s);
+         s.plan.overlap.pp = true;
+       }},
+      {"megatron_2021",
+       toy_gpt,  // scatter/gather transfers, fp16 gradients copied by the optimizer
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         framework(s, "megatron-lm", "2021-06");
+         s.plan.preset = Preset::megatron;
+         s.plan.precision.compute = Dtype::fp16;
+         unfused(s);
+       }},
+      {"megatron_2024", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         framework(s, "megatron-lm", "2024-06");
+         s.plan.preset = Preset::megatron;
+         sequence_parallel(s);
+         zero1(s);
+         overlapped(s);
+         interleaved(s, 2);
+       }},
+      {"megatron_deepspeed", toy_bloom,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         framework(s, "megatron-deepspeed", "2022-03");
+         s.plan.preset = Preset::megatron_deepspeed;
+         zero1(s);
+         unfused(s);
+       }},
+      {"nanotron", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         framework(s, "nanotron", "2024-10");
+         s.plan.preset = Preset::nanotron;
+         sequence_parallel(s);
+         zero1(s);
+       }},
+      {"aleph_alpha", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         framework(s, "aleph alpha scaling", "2023-11");
+         sequence_parallel(s);
+         zero1(s);
+       }},
+  };
+}
+
+}  // namespace
+
+Scenario toy_gpt() {
+  Scenario s = base_scenario();
+  s.model.tied_embeddings = true;
+  s.model.dropout = true;
+  s.model.max_positions = 10;  // more rows than the sequence uses
+  return s;
+}
+
+Scenario toy_llama() {
+  Scenario s = base_scenario();
+  s.model.kv_heads = 2;
+  s.model.activation = Activation::swiglu;
+  s.model.norm = NormKind::rmsnorm;
+  s.model.position = PositionKind::rope;
+  s.model.bias = false;
+  return s;
+}
+
+Scenario toy_bloom() {
+  Scenario s = toy_gpt();
+  s.model.position = PositionKind::alibi;
+  s.model.dropout = false;
+  return s;
+}
+
+const std::vector<PlanCase>& plan_cases() {
+  static const std::vector<PlanCase> kCases = make_cases();
+  return kCases;
+}
+
+const PlanCase& plan_case(const std::string& name) {
+  for (const PlanCase& row : plan_cases()) {
+    if (row.name == name) return row;
+  }
+  CHECK(false, "no plan is called " + name);
+  return plan_cases().front();
+}
+
+Scenario scenario_of(const PlanCase& row) {
+  Scenario s = row.base();
+  row.change(s);
+  s.cluster.nodes = 1;
+  s.cluster.devices_per_node = s.plan.tp * s.plan.pp * s.plan.dp.value_or(1);
+  s.cluster.nvlink_domain = s.cluster.devices_per_node;
+  return s;
+}
+
+Programs lower_both(const PlanCase& row) {
+  const ResolvedScenario resolved = resolve(scenario_of(row));
+  return {.plan = lower(resolved), .one_device = lower(one_device(resolved))};
+}
+
+}  // namespace windtunnel::proof
