@@ -10,9 +10,9 @@
 namespace windtunnel {
 namespace {
 
-StageMemory stage_memory(const Program& program, int role, const MemoryQuestion& question) {
+StageNeed stage_memory(const Program& program, int role, const MemoryQuestion& question) {
   const std::int64_t capacity = question.device.capacity_bytes;
-  StageMemory stage;
+  StageNeed stage;
   stage.stage = program.roles[static_cast<std::size_t>(role)].pipeline_rank;
   stage.outside = outside_memory(program, role, question.device, question.domain_ranks);
   const std::int64_t outside = stage.outside.total();
@@ -48,24 +48,24 @@ double oom_probability(std::int64_t need, std::int64_t capacity, double sigma) {
   return 0.5 * std::erfc(-missing / (sigma * static_cast<double>(need)) / std::numbers::sqrt2);
 }
 
-Verdict verdict_of(double oom_probability) {
-  if (oom_probability >= kOomProbability) return Verdict::oom;
-  return oom_probability >= kTightProbability ? Verdict::tight : Verdict::fits;
+MemoryVerdict verdict_of(double oom_probability) {
+  if (oom_probability >= kOomProbability) return MemoryVerdict::oom;
+  return oom_probability >= kTightProbability ? MemoryVerdict::tight : MemoryVerdict::fits;
 }
 
 MemoryReport assess_memory(const Program& program, const MemoryQuestion& question) {
   MemoryReport report{.capacity_bytes = question.device.capacity_bytes};
   for (std::size_t role = 0; role < program.roles.size(); ++role) {
     report.stages.push_back(stage_memory(program, static_cast<int>(role), question));
-    const StageMemory& stage = report.stages.back();
-    const StageMemory& fullest = report.stages[static_cast<std::size_t>(report.fullest)];
-    const auto fuller = [](const StageMemory& a, const StageMemory& b) {
+    const StageNeed& stage = report.stages.back();
+    const StageNeed& fullest = report.stages[static_cast<std::size_t>(report.fullest)];
+    const auto fuller = [](const StageNeed& a, const StageNeed& b) {
       return std::pair(a.oom_probability, a.need) > std::pair(b.oom_probability, b.need);
     };
     if (fuller(stage, fullest)) report.fullest = static_cast<int>(role);
   }
   if (report.stages.empty()) return report;
-  const StageMemory& fullest = report.stages[static_cast<std::size_t>(report.fullest)];
+  const StageNeed& fullest = report.stages[static_cast<std::size_t>(report.fullest)];
   report.oom_probability = fullest.oom_probability;
   report.verdict = verdict_of(report.oom_probability);
   report.margin_bytes = report.capacity_bytes - fullest.need;

@@ -27,15 +27,17 @@ constexpr double kSigmaSourceUnknown = 0.10;
 constexpr double kTightProbability = 0.05;
 constexpr double kOomProbability = 0.5;
 
-enum class Verdict : std::uint8_t { fits, tight, oom };
+enum class MemoryVerdict : std::uint8_t { fits, tight, oom };
 
-constexpr const char* name_of(Verdict verdict) {
-  return verdict == Verdict::fits ? "fits" : verdict == Verdict::tight ? "tight" : "oom";
+constexpr const char* name_of(MemoryVerdict verdict) {
+  return verdict == MemoryVerdict::fits    ? "fits"
+         : verdict == MemoryVerdict::tight ? "tight"
+                                           : "oom";
 }
 
 /// Bytes of one stage. Peaks are those of a replay without a limit where the limited one ran out of
 /// memory: what it would have needed.
-struct StageMemory {
+struct StageNeed {
   int stage = 0;
   std::int64_t peak_allocated = 0, peak_reserved = 0;
   std::int64_t peak_device = 0;                         // reserved + outside, as nvidia-smi shows
@@ -47,12 +49,12 @@ struct StageMemory {
 };
 
 struct MemoryReport {
-  Verdict verdict = Verdict::fits;
+  MemoryVerdict verdict = MemoryVerdict::fits;
   double oom_probability = 0.0;
   std::int64_t capacity_bytes = 0;
   std::int64_t margin_bytes = 0;  // capacity - need of the fullest stage; negative: missing
   int fullest = 0;                // index into stages
-  std::vector<StageMemory> stages;
+  std::vector<StageNeed> stages;
 };
 
 struct MemoryQuestion {
@@ -65,7 +67,7 @@ struct MemoryQuestion {
 /// P(true need > capacity).
 double oom_probability(std::int64_t need, std::int64_t capacity, double sigma);
 
-Verdict verdict_of(double oom_probability);
+MemoryVerdict verdict_of(double oom_probability);
 
 MemoryReport assess_memory(const Program& program, const MemoryQuestion& question);
 

@@ -93,14 +93,14 @@ TEST(OutsideMemory, ExchangesConnectPeersOrShareTheNetworkPool) {
   EXPECT_EQ(p.outside(8).nccl_bytes, 10 + 500000);
 }
 
-TEST(Verdict, ProbabilityIsNormalAroundTheNeed) {
+TEST(MemoryVerdict, ProbabilityIsNormalAroundTheNeed) {
   const double one_sigma = 0.5 * std::erfc(1.0 / std::sqrt(2.0));
   EXPECT_NEAR(oom_probability(100, 100, 0.05), 0.5, kTolerance);
   EXPECT_NEAR(oom_probability(1000, 1050, 0.05), one_sigma, kTolerance);
   EXPECT_NEAR(oom_probability(1000, 900, 0.10), 1.0 - one_sigma, kTolerance);
-  EXPECT_EQ(verdict_of(0.5), Verdict::oom);
-  EXPECT_EQ(verdict_of(0.49), Verdict::tight);
-  EXPECT_EQ(verdict_of(0.01), Verdict::fits);
+  EXPECT_EQ(verdict_of(0.5), MemoryVerdict::oom);
+  EXPECT_EQ(verdict_of(0.49), MemoryVerdict::tight);
+  EXPECT_EQ(verdict_of(0.01), MemoryVerdict::fits);
 }
 
 MemoryQuestion question(std::int64_t capacity) {
@@ -108,29 +108,29 @@ MemoryQuestion question(std::int64_t capacity) {
           .sigma = kSigmaSourceKnown};
 }
 
-TEST(Verdict, CountsContextAndFrames) {
+TEST(MemoryVerdict, CountsContextAndFrames) {
   // 2 GiB of weights, 4 frames of 1 GiB, 1 GiB of context: 7 GiB.
   const Program program =
       test::tiny_pipeline({.statics = {2 * kGiB}, .kept = {kGiB}, .micro_batches = 8, .pp = 4});
   const auto fits = assess_memory(program, question(16 * kGiB));
-  EXPECT_EQ(fits.verdict, Verdict::fits);
+  EXPECT_EQ(fits.verdict, MemoryVerdict::fits);
   ASSERT_EQ(fits.stages.size(), 1U);
   EXPECT_EQ(fits.stages[0].peak_allocated, 6 * kGiB);
   EXPECT_EQ(fits.stages[0].peak_device, 7 * kGiB);
   EXPECT_EQ(fits.margin_bytes, 9 * kGiB);
   EXPECT_FALSE(fits.stages[0].replay.oom.has_value());
 
-  EXPECT_EQ(assess_memory(program, question(7 * kGiB + 200 * kMiB)).verdict, Verdict::tight);
+  EXPECT_EQ(assess_memory(program, question(7 * kGiB + 200 * kMiB)).verdict, MemoryVerdict::tight);
 
   const auto oom = assess_memory(program, question(6 * kGiB + 500 * kMiB));
-  EXPECT_EQ(oom.verdict, Verdict::oom);
+  EXPECT_EQ(oom.verdict, MemoryVerdict::oom);
   ASSERT_TRUE(oom.stages[0].replay.oom.has_value());
   EXPECT_EQ(oom.stages[0].replay.oom->tensor, "kept 0");
   EXPECT_EQ(oom.stages[0].peak_allocated, 6 * kGiB) << "what it would have needed";
   EXPECT_EQ(oom.margin_bytes, -524 * kMiB);
 }
 
-TEST(Verdict, CachedMemoryIsNotNeed) {
+TEST(MemoryVerdict, CachedMemoryIsNotNeed) {
   // An optimizer that needs 3 GiB after frames of 4 x 1 GiB are cached: the cache is given up.
   const Program program = test::tiny_pipeline({.statics = {kGiB},
                                                .kept = {kGiB},
@@ -145,7 +145,7 @@ TEST(Verdict, CachedMemoryIsNotNeed) {
   EXPECT_GT(small.stages[0].replay.retries, 0);
 }
 
-TEST(Verdict, TheFullestStageDecides) {
+TEST(MemoryVerdict, TheFullestStageDecides) {
   Program program = test::tiny_pipeline({.statics = {kGiB}, .kept = {kGiB}, .pp = 4, .rank = 3});
   program.roles.push_back(program.roles[0]);
   program.roles[1].pipeline_rank = 1;
