@@ -1,7 +1,5 @@
 #include "scenarios/problem_list.h"
 
-#include <fmt/format.h>
-
 #include <tuple>
 
 namespace windtunnel {
@@ -20,12 +18,14 @@ bool ProblemList::ByPlace::operator()(const Diagnostic& a, const Diagnostic& b) 
 
 void ProblemList::add(Diagnostic problem) {
   ++added_;
-  if (problems_.contains(problem)) return;
-  if (problems_.size() < kKept) {
-    problems_.insert(std::move(problem));
-  } else {
-    dropped_ = true;
-  }
+  problems_.insert(std::move(problem));
+  if (problems_.size() < kMostKept && added_ < kMostAdded) return;
+  std::vector<Diagnostic> all(problems_.begin(), problems_.end());
+  all.push_back({.position = {.file = all.back().position.file},
+                 .message = "too many errors; reading stopped here",
+                 .hint = {},
+                 .source_line = {}});
+  throw InputError(std::move(all));
 }
 
 void ProblemList::add_all(const std::vector<Diagnostic>& problems) {
@@ -34,14 +34,7 @@ void ProblemList::add_all(const std::vector<Diagnostic>& problems) {
 
 void ProblemList::throw_if_any() const {
   if (problems_.empty()) return;
-  std::vector<Diagnostic> all(problems_.begin(), problems_.end());
-  if (dropped_) {
-    all.push_back({.position = {.file = all.back().position.file},
-                   .message = fmt::format("more than {} errors; the rest are not shown", kKept),
-                   .hint = {},
-                   .source_line = {}});
-  }
-  throw InputError(std::move(all));
+  throw InputError({problems_.begin(), problems_.end()});
 }
 
 }  // namespace windtunnel

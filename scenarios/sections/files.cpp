@@ -65,11 +65,11 @@ std::shared_ptr<const YamlTree> file_tree(Reading& reading, const YamlValue& val
 std::optional<std::string> named_file(const Reading& reading, const YamlValue& value,
                                       const std::string& folder) {
   const fs::path root = fs::path(data_dir()) / folder;
-  const std::vector<std::string> names = yaml_stems(root);
   const std::string name(value.text());
-  if (std::binary_search(names.begin(), names.end(), name)) {
-    return (root / (name + ".yaml")).string();
-  }
+  std::error_code error;
+  const fs::path path = root / (name + ".yaml");
+  if (!name.empty() && !is_path(name) && fs::is_regular_file(path, error)) return path.string();
+  const std::vector<std::string> names = yaml_stems(root);
   const std::vector<std::string_view> views(names.begin(), names.end());
   std::string hint = names.empty() ? "no names are known" : "known names: " + join_names(views);
   if (const auto near = nearest_name(name, views)) {

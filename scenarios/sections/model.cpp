@@ -147,6 +147,12 @@ void read_mapping(Reading& reading, const YamlValue& value, Model& into) {
   }
 }
 
+const std::optional<Model>& cached_zoo_model(Reading& reading, const std::string& name) {
+  const auto cached = reading.files.models.find(name);
+  if (cached != reading.files.models.end()) return cached->second;
+  return reading.files.models.emplace(name, zoo_model(name)).first->second;
+}
+
 /// A config file's model, from the cache after the first time; nullopt after reporting why not.
 std::optional<Model> config_model(Reading& reading, const std::string& path) {
   const auto cached = reading.files.models.find(path);
@@ -160,22 +166,22 @@ std::optional<Model> config_model(Reading& reading, const std::string& path) {
   return reading.files.models.emplace(path, std::move(model)).first->second;
 }
 
+void read_config(Reading& reading, const YamlValue& value, Model& into) {
+  const auto path = existing_file(reading, value, "config.json");
+  if (!path) return;
+  const std::size_t before = reading.problems.added();
+  if (const auto model = config_model(reading, *path)) {
+    into = *model;
+  } else if (reading.problems.added() == before) {
+    reading.problem(value, "the config file has errors", "");
+  }
+}
+
 void read_name(Reading& reading, const YamlValue& value, Model& into) {
   const std::string name(value.text());
-  if (auto known = zoo_model(name)) {
-    into = std::move(*known);
-    return;
-  }
-  if (is_path(name)) {
-    const auto path = existing_file(reading, value, "config.json");
-    if (!path) return;
-    const std::size_t before = reading.problems.added();
-    const auto model = config_model(reading, *path);
-    if (model) {
-      into = *model;
-    } else if (reading.problems.added() == before) {
-      reading.problem(value, "the config file has errors", "");
-    }
+  if (is_path(name)) return read_config(reading, value, into);
+  if (const auto& known = cached_zoo_model(reading, name)) {
+    into = *known;
     return;
   }
   const std::vector<std::string> names = zoo_names();

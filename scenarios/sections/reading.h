@@ -19,10 +19,10 @@
 
 namespace windtunnel {
 
-/// Files that scenarios name (clusters, networks, model configs), each read once per load.
+/// What scenarios name (clusters, networks, models), each read once per load.
 struct FileCache {
   std::map<std::string, std::shared_ptr<const YamlTree>> trees;  // null: could not be read
-  std::map<std::string, std::optional<Model>> models;            // nullopt: could not be read
+  std::map<std::string, std::optional<Model>> models;            // nullopt: none, or unreadable
 };
 
 /// The state of reading one scenario.

@@ -17,8 +17,8 @@
 
 namespace windtunnel {
 
-/// A published row has about 45 nodes.
-constexpr std::uint32_t kMaxExpandedNodes = 1'000'000;
+/// A published row has about 90 nodes, keys counted: 16 MiB of such rows stay below this.
+constexpr std::uint32_t kMaxExpandedNodes = 2'000'000;
 constexpr int kMaxDepth = 64;
 
 enum class NodeKind : std::uint8_t { null, scalar, sequence, map };
