@@ -14,9 +14,9 @@
 namespace windtunnel {
 
 struct SimulateOptions {
-  int draws = 32;            // draws of the uncertain costs for the interval; 0: no interval
+  int draws = 32;  // draws of the uncertain costs for the interval; 0: no interval
   std::uint64_t seed = 1;
-  bool trace = false;        // keep the trace of the nominal step
+  bool trace = false;  // keep the trace of the nominal step
 };
 
 /// A lowered scenario with everything the simulations of it share.

@@ -1,0 +1,121 @@
+#include "planning/memory_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/memory/verdict.h"
+
+namespace windtunnel {
+
+namespace {
+
+/// CUDA 11.7 (mid 2022) and PyTorch 1.13 with it made lazy module loading available; it is
+/// PyTorch's default from CUDA 12 (early 2023).
+constexpr int kLazyModulesMonth = 2023 * 12 + 1;
+
+constexpr std::array<const char*, kCategories> kCategoryNames{
+    "weights", "grads",     "master_weights", "optimizer_states", "activations", "norm_stats",
+    "logits",  "workspace", "comm_buffers",   "inputs",           "scalars"};
+
+std::int64_t bytes_of(const Figure& f) {
+  return static_cast<std::int64_t>(f.value);
+}
+
+const char* phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::startup:
+      return "start-up";
+    case Phase::forward:
+      return "forward";
+    case Phase::backward:
+      return "backward";
+    case Phase::grad_sync:
+      return "gradient reduction";
+    case Phase::optimizer:
+      return "optimizer";
+    case Phase::param_sync:
+      return "parameter gather";
+  }
+  return "?";
+}
+
+std::string moment_text(const Program& program, const Moment& m) {
+  std::string text = m.step < 0 ? std::string("start-up")
+                                : fmt::format("{} of step {}", phase_name(m.phase), m.step + 1);
+  if (m.micro_batch >= 0) text += fmt::format(", micro-batch {}", m.micro_batch);
+  if (m.chunk >= 0) text += fmt::format(", chunk {}", m.chunk);
+  if (m.op != kNone && program.ops[m.op].layer >= 0)
+    text += fmt::format(", layer {}", program.ops[m.op].layer);
+  return text;
+}
+
+StageMemory stage_of(const Program& program, const StageNeed& need) {
+  StageMemory s{.stage = need.stage,
+                .peak_allocated_bytes = need.peak_allocated,
+                .peak_reserved_bytes = need.peak_reserved,
+                .peak_device_bytes = need.peak_device};
+  for (std::size_t c = 0; c < kCategories; ++c) {
+    if (need.by_category[c] > 0) s.by_category.emplace_back(kCategoryNames[c], need.by_category[c]);
+  }
+  const std::pair<const char*, std::int64_t> outside[] = {{"context", need.outside.context_bytes},
+                                                          {"nccl", need.outside.nccl_bytes},
+                                                          {"other", need.outside.other_bytes}};
+  for (const auto& [name, bytes] : outside) {
+    if (bytes > 0) s.by_category.emplace_back(name, bytes);
+  }
+  std::stable_sort(s.by_category.begin(), s.by_category.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  s.moment = moment_text(program, need.replay.peak_moment);
+  for (const Contributor& c : need.replay.contributors) s.largest.emplace_back(c.name, c.bytes);
+  s.startup_peak_bytes = need.replay.startup.allocated;
+  s.first_step_peak_bytes = need.replay.first_step.allocated;
+  return s;
+}
+
+}  // namespace
+
+DeviceMemory device_memory(const Profile& profile, const ResolvedScenario& resolved) {
+  const MemoryFigures& m = profile.memory;
+  const int month = stack_month(resolved.scenario.stack);
+  const bool eager_modules = month > 0 && month < kLazyModulesMonth;
+  DeviceMemory d;
+  d.capacity_bytes = bytes_of(m.usable_bytes);
+  d.context_bytes = bytes_of(eager_modules ? m.context_eager_bytes : m.context_bytes);
+  d.cublas_workspace_bytes = bytes_of(m.cublas_workspace);
+  d.nccl.connection_bytes = bytes_of(m.nccl_channel_bytes);
+  d.nccl.channels_in_domain = static_cast<int>(m.nccl_channels.value);
+  d.nccl.channels_across = static_cast<int>(m.nccl_channels.value);
+  d.nccl.ring_connections = 1;
+  d.nccl.tree_connections = 2;
+  d.nccl.peer_channels = 2;
+  d.nccl.nvls_bytes = bytes_of(m.nccl_nvls_bytes);
+  return d;
+}
+
+MemoryAnswer memory_answer(const Lowered& lowered, const Profile& profile) {
+  const Scenario& s = lowered.resolved.scenario;
+  const MemoryQuestion question{
+      .device = device_memory(profile, lowered.resolved),
+      .domain_ranks = std::max(1, s.cluster.nvlink_domain),
+      .expandable_segments = s.allocator.expandable_segments,
+      .sigma = lowered.resolved.rules.known ? kSigmaSourceKnown : kSigmaSourceUnknown};
+  const MemoryReport report = assess_memory(lowered.program, question);
+  MemoryAnswer answer;
+  answer.verdict = static_cast<Verdict>(report.verdict);
+  answer.oom_probability = report.oom_probability;
+  answer.capacity_bytes = report.capacity_bytes;
+  answer.fullest_stage = report.fullest;
+  for (const StageNeed& need : report.stages) {
+    answer.stages.push_back(stage_of(lowered.program, need));
+    if (need.replay.oom && answer.breaking.empty()) {
+      const OutOfMemory& oom = *need.replay.oom;
+      answer.breaking = fmt::format("stage {}: {} ({:.2f} GiB) in {}", need.stage, oom.tensor,
+                                    static_cast<double>(oom.requested) / (1 << 30),
+                                    moment_text(lowered.program, oom.moment));
+    }
+  }
+  return answer;
+}
+
+}  // namespace windtunnel

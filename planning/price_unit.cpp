@@ -1,0 +1,90 @@
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "core/check.h"
+#include "planning/pricing.h"
+
+namespace windtunnel {
+
+namespace {
+
+Seconds named(const std::map<std::string, Seconds>& costs, const std::string& name,
+              Seconds otherwise) {
+  const auto it = costs.find(name);
+  return it == costs.end() ? otherwise : it->second;
+}
+
+/// A layer's whole backward: B, or I + W when the scenario gives the halves.
+Seconds backward_cost(const UnitCosts& unit) {
+  const Seconds halves = named(unit.layer, "I", {}) + named(unit.layer, "W", {});
+  return named(unit.layer, "B", halves);
+}
+
+std::string collective_name(Collective c) {
+  switch (c) {
+    case Collective::all_reduce:
+      return "all_reduce";
+    case Collective::all_gather:
+      return "all_gather";
+    case Collective::reduce_scatter:
+      return "reduce_scatter";
+    case Collective::all_to_all:
+      return "all_to_all";
+    case Collective::broadcast:
+      return "broadcast";
+  }
+  return "";
+}
+
+Seconds op_cost(const UnitCosts& unit, const Op& op, bool carries_layer) {
+  switch (op.kind) {
+    case OpKind::compute:
+      if (!carries_layer) return unit.otherwise;
+      return op.phase == Phase::forward || op.recompute ? named(unit.layer, "F", unit.otherwise)
+                                                        : backward_cost(unit);
+    case OpKind::host_work:
+      return unit.otherwise;
+    case OpKind::collective:
+      return named(unit.collective, collective_name(op.collective), unit.otherwise);
+    case OpKind::send:
+      return unit.hop;
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+PricedProgram price_unit(const Program& program, const Cluster& cluster) {
+  CHECK(cluster.unit.has_value(), "device unit states its costs");
+  const UnitCosts& unit = *cluster.unit;
+  PricedProgram priced;
+  priced.item_of_op.assign(program.ops.size(), kNone);
+  priced.costs.duration.assign(program.ops.size(), 0);
+  priced.costs.launch = {to_picoseconds(unit.launch)};
+  for (const Segment& segment : program.segments) {
+    std::set<int> wholly_recomputed;
+    for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
+      const Op& op = program.ops[i];
+      if (op.recompute && op.module == Module::residual) wholly_recomputed.insert(op.layer);
+    }
+    std::set<std::tuple<int, Phase, bool>> seen;  // layer, phase, recompute
+    for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
+      const Op& op = program.ops[i];
+      const bool layer_work = op.kind == OpKind::compute && op.layer >= 0 &&
+                              op.phase != Phase::optimizer && op.phase != Phase::grad_sync;
+      const bool first = layer_work && seen.insert({op.layer, op.phase, op.recompute}).second;
+      // Recomputing part of a layer is free here: F stands for a whole forward.
+      const bool carries = first && (!op.recompute || wholly_recomputed.contains(op.layer));
+      priced.costs.duration[i] = to_picoseconds(op_cost(unit, op, carries));
+    }
+  }
+  for (const Role& role : program.roles) {
+    const auto it = unit.stage_scale.find(role.pipeline_rank);
+    priced.costs.role_factor.push_back(it == unit.stage_scale.end() ? 1.0 : it->second);
+  }
+  return priced;
+}
+
+}  // namespace windtunnel

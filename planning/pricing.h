@@ -1,0 +1,48 @@
+#pragma once
+// Prices a program: every distinct kernel shape and transfer once, then every op by its shape.
+//
+// Draw 0 is the nominal cost. Draw d > 0 multiplies a cost by exp(sigma_class z_class + sigma_op
+// z_op) with z from a counter hash of (seed, class or shape, d): ops of a class move together,
+// equal shapes too.
+
+#include <cstdint>
+#include <vector>
+
+#include "models/cost/cost_model.h"
+#include "program/program.h"
+#include "scenarios/scenario.h"
+#include "sim/engine/step_costs.h"
+
+namespace windtunnel {
+
+struct PricingOptions {
+  int draws = 1;  // the nominal one included
+  std::uint64_t seed = 1;
+};
+
+/// One distinct cost and how it was come by.
+struct PricedItem {
+  OpCost cost;
+  std::uint32_t shape = kNone;  // compute and host work: index into Program::shapes
+  std::uint32_t op = kNone;     // the first op priced by it
+};
+
+struct PricedProgram {
+  StepCosts costs;
+  std::vector<PricedItem> items;
+  std::vector<std::uint32_t> item_of_op;  // kNone: the op takes no time
+};
+
+/// On a real device.
+PricedProgram price(const Program& program, const CostModel& model, const Cluster& cluster,
+                    const PricingOptions& options);
+
+/// The nominal draw alone.
+StepCosts nominal_costs(const StepCosts& costs);
+
+/// On device `unit`: the first kernel of a layer's forward (backward) in a segment carries the
+/// layer's whole F (B), recomputed forwards F again; transfers cost `hop`, collectives what their
+/// kind says, everything else `else`. Precondition: cluster.unit.
+PricedProgram price_unit(const Program& program, const Cluster& cluster);
+
+}  // namespace windtunnel

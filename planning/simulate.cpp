@@ -1,0 +1,131 @@
+#include "planning/simulate.h"
+
+#include <cmath>
+
+#include "core/check.h"
+#include "models/architectures/parameters.h"
+#include "models/cost/profile.h"
+#include "models/cost/profile_cost.h"
+#include "plan/lower.h"
+#include "plan/resolve.h"
+#include "planning/breakdown.h"
+#include "planning/memory_answer.h"
+#include "planning/plan_lines.h"
+#include "planning/pricing.h"
+#include "planning/provenance.h"
+#include "planning/utilization.h"
+#include "report/bottleneck.h"
+#include "sim/engine/simulate_step.h"
+
+namespace windtunnel {
+
+namespace {
+
+/// Half width of a two-sided 90 % interval of a normal, in standard deviations.
+constexpr double kNinetyPercent = 1.645;
+
+Profile profile_of(const Scenario& s) {
+  return s.profile == "auto" ? load_public_profile(s.cluster.device) : load_profile(s.profile);
+}
+
+/// Standard deviation of log(step time) over the draws: costs are log-normal, so is their sum
+/// nearly.
+double log_sigma(const StepTiming& timing) {
+  const std::size_t n = timing.step_time.size();
+  if (n < 3) return 0.0;
+  double sum = 0, squares = 0;
+  for (std::size_t d = 1; d < n; ++d) {
+    const double x = std::log(static_cast<double>(timing.step_time[d]) /
+                              static_cast<double>(timing.step_time[0]));
+    sum += x;
+    squares += x * x;
+  }
+  const double count = static_cast<double>(n - 1);
+  const double mean = sum / count;
+  return std::sqrt(std::max(0.0, (squares - count * mean * mean) / (count - 1)));
+}
+
+/// The data loader in steady state: a batch is ready every load_time / workers (docs/cost_host.md).
+Seconds loader_period(const DataSpec& data) {
+  return data.load_time / static_cast<double>(std::max(1, data.workers));
+}
+
+void wait_for_input(StepReport& report, Seconds period) {
+  const double missing = period.value - report.step_time_s;
+  if (missing <= 0) return;
+  report.step_time_s = period.value;
+  report.breakdown.input += missing;
+  for (Breakdown& b : report.stages) b.input += missing;
+}
+
+void fill_time(StepReport& report, const Lowered& lowered, const StepTiming& timing) {
+  const Scenario& s = lowered.resolved.scenario;
+  report.step_time_s = from_picoseconds(timing.step_time[0]).value;
+  report.stages = stage_breakdowns(lowered.program, timing);
+  report.breakdown = mean_breakdown(report.stages);
+  wait_for_input(report, loader_period(s.data));
+  const double half = kNinetyPercent * log_sigma(timing);
+  report.step_time_interval_s = {report.step_time_s * std::exp(-half),
+                                 report.step_time_s * std::exp(half)};
+  const double tokens = static_cast<double>(s.batch.global) * static_cast<double>(s.batch.sequence);
+  report.tokens_per_s = report.step_time_s > 0 ? tokens / report.step_time_s : 0.0;
+  report.tokens_per_s_per_device = report.tokens_per_s / static_cast<double>(s.cluster.devices());
+}
+
+void fill_bottleneck(StepReport& report) {
+  const Bottleneck found = find_bottleneck(report.breakdown);
+  report.bottleneck = name_of(found.label);
+  report.runner_up = name_of(found.runner_up);
+  report.lever = found.lever;
+}
+
+StepReport head_of(const Lowered& lowered) {
+  const Scenario& s = lowered.resolved.scenario;
+  StepReport report;
+  report.id = s.id;
+  report.name = s.name;
+  report.parameters = count_parameters(s.model).total();
+  report.assumptions = lowered.resolved.assumptions;
+  fill_plan_lines(report, lowered.resolved);
+  return report;
+}
+
+}  // namespace
+
+Lowered lower_scenario(const Scenario& scenario) {
+  Lowered out{.resolved = resolve(scenario), .program = {}};
+  out.program = lower(out.resolved);
+  return out;
+}
+
+Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
+  Simulation out{.lowered = lower_scenario(scenario), .report = {}, .trace = {}};
+  const Program& program = out.lowered.program;
+  const bool unit = scenario.cluster.unit.has_value();
+  out.report = head_of(out.lowered);
+  std::optional<ProfileCostModel> model;
+  if (!unit) model.emplace(profile_of(scenario));
+  const PricedProgram priced = unit ? price_unit(program, scenario.cluster)
+                                    : price(program, *model, scenario.cluster,
+                                            {.draws = 1 + options.draws, .seed = options.seed});
+  const StepTiming timing = simulate_step(program, priced.costs);
+  fill_time(out.report, out.lowered, timing);
+  if (model) {
+    out.report.memory = memory_answer(out.lowered, model->profile());
+    fill_provenance(out.report, program, priced, *model);
+    fill_utilization(out.report, out.lowered.resolved, model->profile());
+  }
+  fill_bottleneck(out.report);
+  if (options.trace)
+    out.trace = simulate_step(program, nominal_costs(priced.costs), {.trace = true}).trace;
+  return out;
+}
+
+StepReport check(const Scenario& scenario) {
+  const Lowered lowered = lower_scenario(scenario);
+  StepReport report = head_of(lowered);
+  if (!scenario.cluster.unit) report.memory = memory_answer(lowered, profile_of(scenario));
+  return report;
+}
+
+}  // namespace windtunnel
