@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = 16U << 20U;
 constexpr std::size_t kMaxDepth = 32;
+constexpr int kNumberOverflow = 406;  // nlohmann's out_of_range.406
 constexpr std::size_t kMaxMembers =
     1024;  // of one map; bounds the search for a key that stands twice
 
@@ -100,7 +101,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override { return open(LocatedJson::Kind::list); }
   bool end_array() override { return close(); }
   bool parse_error(std::size_t, const std::string& token,
-                   const nlohmann::detail::exception&) override {
+                   const nlohmann::detail::exception& why) override {
+    if (why.id == kNumberOverflow) return fail("number out of range");
     return fail("not JSON" + (token.empty() ? "" : " at '" + token.substr(0, 40) + "'"));
   }
 

@@ -95,11 +95,13 @@ ChipFigures read_chip(ProfileFields& in, const LocatedJson& map) {
 }
 
 MemoryFigures read_memory(ProfileFields& in, const LocatedJson& map) {
-  in.allow(map, {"driver_bytes", "usable_bytes", "context_bytes", "nccl_channel_bytes",
-                 "nccl_channels", "nccl_nvls_bytes", "cublas_workspace", "cublaslt_workspace"});
+  in.allow(map, {"driver_bytes", "usable_bytes", "context_bytes", "context_eager_bytes",
+                 "nccl_channel_bytes", "nccl_channels", "nccl_nvls_bytes", "cublas_workspace",
+                 "cublaslt_workspace"});
   return {.driver_bytes = in.figure(map, "driver_bytes", Range::positive),
           .usable_bytes = in.figure(map, "usable_bytes", Range::positive),
           .context_bytes = in.figure(map, "context_bytes", Range::not_negative),
+          .context_eager_bytes = in.figure(map, "context_eager_bytes", Range::not_negative),
           .nccl_channel_bytes = in.figure(map, "nccl_channel_bytes", Range::not_negative),
           .nccl_channels = in.figure(map, "nccl_channels", Range::not_negative),
           .nccl_nvls_bytes = in.figure(map, "nccl_nvls_bytes", Range::not_negative),

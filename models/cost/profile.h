@@ -39,14 +39,15 @@ struct ChipFigures {
 
 /// Bytes outside the framework's allocator, and what it can get.
 struct MemoryFigures {
-  Figure driver_bytes{};        // total as the driver's tool shows it
-  Figure usable_bytes{};        // what a process sees as the device's total memory: the limit
-  Figure context_bytes{};       // CUDA context and modules of one framework process
-  Figure nccl_channel_bytes{};  // buffers of one connection of one channel
-  Figure nccl_channels{};       // channels of an intra-node communicator
-  Figure nccl_nvls_bytes{};     // multicast buffers of a whole-node communicator
-  Figure cublas_workspace{};    // per handle and stream
-  Figure cublaslt_workspace{};  // per handle and stream
+  Figure driver_bytes{};         // total as the driver's tool shows it
+  Figure usable_bytes{};         // what a process sees as the device's total memory: the limit
+  Figure context_bytes{};        // CUDA context and modules of one process, loaded lazily
+  Figure context_eager_bytes{};  // the same with every module loaded at start (CUDA before 11.7)
+  Figure nccl_channel_bytes{};   // buffers of one connection of one channel
+  Figure nccl_channels{};        // channels of an intra-node communicator
+  Figure nccl_nvls_bytes{};      // multicast buffers of a whole-node communicator
+  Figure cublas_workspace{};     // per handle and stream
+  Figure cublaslt_workspace{};   // per handle and stream
 };
 
 /// The tile-and-wave model of a matrix product (gemm_cost.h says what each does).

@@ -48,7 +48,7 @@ OpCost ProfileCostModel::host(HostItem item) const {
 
 double ProfileCostModel::class_sigma(CostClass cls) const {
   const auto at = profile_.class_sigma.find(cls);
-  return at == profile_.class_sigma.end() ? 0.0 : at->second.sigma;
+  return at == profile_.class_sigma.end() ? 0.0 : at->second.value;
 }
 
 std::string ProfileCostModel::source_text(std::uint16_t source) const {

@@ -1,0 +1,114 @@
+// Do profiles load, and are wrong ones refused with their line?
+
+#include "models/cost/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "core/data_dir.h"
+#include "core/diagnostics.h"
+
+namespace windtunnel {
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string public_path(const std::string& device) {
+  return data_dir() + "/scenarios/profiles/" + device + ".profile.json";
+}
+
+/// The problems of a profile text, rendered; empty when it loads.
+std::string problems_of(const std::string& text) {
+  const std::string path = testing::TempDir() + "profile_under_test.json";
+  std::ofstream(path) << text;
+  std::string result;
+  try {
+    load_profile(path);
+  } catch (const InputError& error) {
+    result = error.what();
+  }
+  std::remove(path.c_str());
+  return result;
+}
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = read_file(public_path("a100-sxm-80gb"));
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(Profile, EveryPublicDeviceLoads) {
+  const std::vector<std::string> expected = {"a100-sxm-40gb", "a100-sxm-80gb", "b200-sxm-180gb",
+                                             "gb200-186gb",   "h100-sxm-80gb", "h200-sxm-141gb"};
+  EXPECT_EQ(public_profile_devices(), expected);
+  for (const std::string& device : expected) {
+    const Profile p = load_public_profile(device);
+    EXPECT_EQ(p.device, device);
+    EXPECT_LT(p.memory.usable_bytes.value, p.memory.driver_bytes.value) << device;
+    EXPECT_GT(p.memory.usable_bytes.value, 0.9 * p.memory.driver_bytes.value) << device;
+    EXPECT_FALSE(p.gemm_tables.empty()) << device;
+    for (const CollectiveCurve& c : p.curves) {
+      for (std::size_t i = 1; i < c.points.size(); ++i) {
+        EXPECT_GE(c.points[i].second, c.points[i - 1].second) << device << " curves are monotone";
+      }
+    }
+  }
+}
+
+TEST(Profile, UnknownDeviceNamesThoseThatExist) {
+  try {
+    load_public_profile("h900");
+    FAIL() << "loaded a device that does not exist";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("a100-sxm-80gb"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Profile, RefusesAnUnknownKeyWithTheNearest) {
+  const std::string said = problems_of(with("\"memory_efficiency\"", "\"memory_eficiency\""));
+  EXPECT_NE(said.find("unknown key 'memory_eficiency'"), std::string::npos) << said;
+  EXPECT_NE(said.find("did you mean 'memory_efficiency'"), std::string::npos) << said;
+  EXPECT_NE(said.find("missing key 'memory_efficiency'"), std::string::npos) << said;
+}
+
+TEST(Profile, NamesTheLine) {
+  const std::string said = problems_of(with("\"generation\": \"ampere\"", "\"generation\": 3"));
+  // The line `"generation"` stands on in the shipped file.
+  EXPECT_NE(said.find("profile_under_test.json:38:"), std::string::npos) << said;
+}
+
+TEST(Profile, RefusesOtherVersionsAndSources) {
+  EXPECT_NE(problems_of(with("\"version\": 1", "\"version\": 2")).find("version"),
+            std::string::npos);
+  const std::string said = problems_of(with("\"source\": \"vendor\"", "\"source\": \"rumour\""));
+  EXPECT_NE(said.find("source 'rumour' is not listed"), std::string::npos) << said;
+}
+
+TEST(Profile, RefusesNumbersOutOfRange) {
+  EXPECT_NE(problems_of(with("\"value\": 108", "\"value\": -108")).find("over 0"),
+            std::string::npos);
+  EXPECT_NE(problems_of(with("\"value\": 108", "\"value\": 1e999")).find("out of range"),
+            std::string::npos);
+}
+
+TEST(Profile, RefusesWhatIsNotJson) {
+  EXPECT_NE(problems_of("").find("not JSON"), std::string::npos);
+  EXPECT_NE(problems_of("{\"format\": ").find("not JSON"), std::string::npos);
+  EXPECT_NE(problems_of("{\"a\": 1, \"a\": 2}").find("stands twice"), std::string::npos);
+  EXPECT_NE(problems_of(std::string(20000, '[')).find("nested deeper"), std::string::npos);
+  EXPECT_NE(problems_of("[]").find("a profile is a map"), std::string::npos);
+  EXPECT_NE(problems_of(std::string(17U << 20U, ' ')).find("16 MiB"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace windtunnel
