@@ -25,7 +25,8 @@ bool is_post(const Op& op) {
 
 class Compiler {
  public:
-  Compiler(const Program& program, int step) : program_(program), step_(step) {
+  Compiler(const Program& program, const CompileOptions& options)
+      : program_(program), options_(options) {
     for (const TimeKind kind :
          {TimeKind::bubble, TimeKind::straggler, TimeKind::host, TimeKind::input}) {
       result_.categories.push_back({.kind = kind});
@@ -84,8 +85,10 @@ class Compiler {
     for (const Call& call : role.calls) {
       std::uint32_t& place = compiled_[call.segment * kCallKinds + kind_of_call(call)];
       if (place == kUncompiled) {
-        place = static_cast<std::uint32_t>(result_.code.size());
-        result_.code.push_back(compile_call(index, call));
+        place = static_cast<std::uint32_t>(code.code.size());
+        code.code.push_back({.ops = compile_call(index, call), .event_ops = {}});
+        mark_stretches(code);
+        mark_event_ops(code.code.back());
       }
       code.code_of_call.push_back(place);
     }
@@ -95,7 +98,10 @@ class Compiler {
 
   void find_shared_comms(const Role& role) {
     std::vector<std::uint32_t> streams(program_.comms.size(), 0);
+    std::vector<bool> seen(program_.segments.size(), false);
     for (const Call& call : role.calls) {
+      if (seen[call.segment]) continue;
+      seen[call.segment] = true;
       for (const Op& op : program_.ops_of(call)) {
         if (op.kind == OpKind::collective) {
           streams[op.comm] |= 1U << static_cast<unsigned>(op.stream);
@@ -106,13 +112,46 @@ class Compiler {
     for (const std::uint32_t mask : streams) shared_comm_.push_back((mask & (mask - 1)) != 0);
   }
 
+  static bool can_stretch(const Instruction& i) {
+    return i.action == Action::compute || (i.action == Action::join && !i.shared_comm);
+  }
+
+  void mark_stretches(RoleCode& role) const {
+    std::vector<Instruction>& ops = role.code.back().ops;
+    Instruction* first = nullptr;
+    for (Instruction& i : ops) {
+      if (i.action != Action::compute && i.action != Action::join) {
+        first = nullptr;
+        continue;
+      }
+      const bool joins = first != nullptr && can_stretch(i) && can_stretch(*first) &&
+                         (options_.stretch_launches == 0 ||
+                          first->stretch_launches + i.launches <= options_.stretch_launches);
+      if (!joins) {
+        first = &i;
+        i.stretch = role.stretches++;
+      }
+      ++first->stretch_ops;
+      first->stretch_launches += i.launches;
+    }
+  }
+
+  static void mark_event_ops(Code& code) {
+    for (std::size_t k = 0; k < code.ops.size(); ++k) {
+      const Action action = code.ops[k].action;
+      if (action == Action::record || action == Action::wait || action == Action::host_sync) {
+        code.event_ops.push_back(static_cast<std::uint32_t>(k));
+      }
+    }
+  }
+
   /// Ops of the call in host order; what stands between the members of a group moves out of it:
   /// waits before it, everything else after it.
   std::vector<Instruction> compile_call(std::size_t role, const Call& call) {
     std::vector<const Op*> ops;
     for (const Op& op : program_.ops_of(call)) {
       const bool timed = op.kind != OpKind::alloc && op.kind != OpKind::free;
-      if (timed && runs(op, call, step_)) ops.push_back(&op);
+      if (timed && runs(op, call, options_.step)) ops.push_back(&op);
     }
     std::vector<Instruction> code;
     code.reserve(ops.size());
@@ -207,6 +246,7 @@ class Compiler {
     i.action = Action::post;
     i.transfer = TransferKind::point_to_point;
     i.sends = op.kind == OpKind::send;
+    i.joins = op.grouped;
     i.channel = i.sends ? channel(role, op.peer, op.comm) : channel(op.peer, role, op.comm);
   }
 
@@ -217,13 +257,15 @@ class Compiler {
         code.static_events + std::size_t{code.frames} * code.frame_events, kNone);
     for (std::size_t c = 0; c < role.calls.size(); ++c) {
       const bool in_frame = role.calls[c].chunk >= 0 && role.calls[c].micro_batch >= 0;
-      for (const Instruction& i : result_.code[code.code_of_call[c]]) {
+      const Code& called = code.code[code.code_of_call[c]];
+      for (const std::uint32_t place : called.event_ops) {
+        const Instruction& i = called.ops[place];
         CHECK(in_frame || !i.frame_event, "frame events belong to calls with a frame");
         if (i.action == Action::record) {
           latest[event_slot(code, role.calls[c], i)] =
               static_cast<std::uint32_t>(code.uses_of_record.size());
           code.uses_of_record.push_back(0);
-        } else if (i.action == Action::wait || i.action == Action::host_sync) {
+        } else {
           const std::uint32_t record = latest[event_slot(code, role.calls[c], i)];
           if (record != kNone) ++code.uses_of_record[record];
         }
@@ -232,7 +274,7 @@ class Compiler {
   }
 
   const Program& program_;
-  int step_;
+  const CompileOptions& options_;
   CompiledProgram result_;
   std::map<std::tuple<int, int, std::uint32_t>, std::uint32_t> channel_of_;
   // Of the role being compiled:
@@ -243,8 +285,8 @@ class Compiler {
 
 }  // namespace
 
-CompiledProgram compile(const Program& program, int step) {
-  return Compiler(program, step).run();
+CompiledProgram compile(const Program& program, const CompileOptions& options) {
+  return Compiler(program, options).run();
 }
 
 }  // namespace windtunnel

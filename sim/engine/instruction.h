@@ -37,14 +37,26 @@ struct Instruction {
   bool more = false;           // post: the next instruction belongs to the same group
   bool shared_comm = false;    // the communicator is used on several streams
   bool sends = false;          // post: a send (else a recv)
+  bool joins = false;          // post: belongs to the group posted by the call before
   bool data = false;           // host_work: loads input
   std::uint16_t category = 0;  // row charged while it runs
   std::uint16_t comm = 0;
   std::uint32_t op = 0;       // index into Program::ops
   std::uint32_t event = 0;    // index among the role's static or frame events
   std::uint32_t channel = 0;  // post: index of (source, destination, comm)
+  // Of the first op of a stretch: ops of the compute stream with nothing in between, which the
+  // sweep takes as a whole. Every `compute` and `join` belongs to one.
+  std::uint32_t stretch = 0;  // number, counted over the role
+  std::uint32_t stretch_ops = 0;
+  std::int32_t stretch_launches = 0;
 };
-static_assert(sizeof(Instruction) <= 32, "two to a cache line");
+static_assert(sizeof(Instruction) <= 40, "the code of a large program stays in the cache");
+
+/// The timed ops of a segment in one kind of call.
+struct Code {
+  std::vector<Instruction> ops;
+  std::vector<std::uint32_t> event_ops;  // indices of records, waits and host_syncs
+};
 
 /// Rows of the time table that always exist; one per communicator follows, then compute.
 enum FixedCategory : std::uint16_t { kBubble, kStraggler, kHost, kInput, kFixedCategories };
@@ -55,7 +67,9 @@ struct Channel {
 };
 
 struct RoleCode {
-  std::vector<std::uint32_t> code_of_call;  // index into CompiledProgram::code
+  std::vector<Code> code;                   // one per segment and kind of call
+  std::vector<std::uint32_t> code_of_call;  // index into `code`
+  std::uint32_t stretches = 0;
   std::uint32_t static_events = 0;
   std::uint32_t frame_events = 0;  // per frame
   std::uint32_t frames = 0;
@@ -65,7 +79,6 @@ struct RoleCode {
 };
 
 struct CompiledProgram {
-  std::vector<std::vector<Instruction>> code;  // one per segment and kind of call
   std::vector<RoleCode> roles;
   std::vector<Channel> channels;
   std::vector<TimeCategory> categories;
@@ -73,8 +86,11 @@ struct CompiledProgram {
   std::vector<int> roles_of_comm;
 };
 
-/// `step`: number of the training step from 0 (ops that run only in the first one).
-CompiledProgram compile(const Program& program, int step);
+struct CompileOptions {
+  int step = 1;              // number of the training step from 0 (ops that run only in the first)
+  int stretch_launches = 0;  // at most in a stretch of more than one op; 0: no bound
+};
+CompiledProgram compile(const Program& program, const CompileOptions& options);
 
 /// Instance of the instruction's event in the role: frame events follow the static ones.
 inline std::uint32_t event_slot(const RoleCode& role, const Call& call, const Instruction& i) {

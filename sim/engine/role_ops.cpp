@@ -8,9 +8,29 @@
 
 namespace windtunnel {
 
-Completion* RoleSweep::run_compute(const Instruction& i) {
+Completion* RoleSweep::run_stretch(const Instruction& first) {
   if (Completion* blocker = compute_.settle()) return blocker;
-  host_.issue(i.launches);
+  if (first.stretch_launches > 0) host_.make_room(first.stretch_launches);
+  if (stretch_costs_ != nullptr && compute_.run_stretch(host_.now(), stretch_costs_->of(first))) {
+    stretch_costs_->count(first);
+    host_.launch(first.stretch_launches);
+  } else {
+    for (const Instruction* i = &first; i != &first + first.stretch_ops; ++i) {
+      if (i->action == Action::compute) {
+        run_compute(*i);
+      } else {
+        run_join(*i);
+      }
+    }
+  }
+  host_.note_progress(compute_.tail());
+  pc_ += first.stretch_ops - 1;
+  executed_ += first.stretch_ops - 1;
+  return nullptr;
+}
+
+void RoleSweep::run_compute(const Instruction& i) {
+  host_.launch(i.launches);
   const ComputeStream::Kernel kernel{.category = i.category, .cls = i.cls};
   if (costs_.uniform()) {
     const Picoseconds duration = costs_.compute(i.op);
@@ -21,9 +41,7 @@ Completion* RoleSweep::run_compute(const Instruction& i) {
     if (step_.recorder != nullptr) trace_start(host_.now());
     compute_.run_each(host_.now(), durations, kernel);
   }
-  host_.note_progress(compute_.tail());
   if (step_.recorder != nullptr) trace(i, compute_.tail());
-  return nullptr;
 }
 
 void RoleSweep::trace_start(const Picoseconds* host) {
@@ -91,9 +109,8 @@ Picoseconds* RoleSweep::comm_tail(const Instruction& i) {
   return tail.data();
 }
 
-Completion* RoleSweep::run_join(const Instruction& i) {
-  if (Completion* blocker = compute_.settle()) return blocker;
-  host_.issue(i.launches);
+void RoleSweep::run_join(const Instruction& i) {
+  host_.launch(i.launches);
   compute_.idle_until_host(host_.now());
   if (i.shared_comm) compute_.idle_until(comm_tail(i), i.category);
   if (lanes_ > 1) {
@@ -108,9 +125,7 @@ Completion* RoleSweep::run_join(const Instruction& i) {
     compute_.communicate(costs_.price_each(i.op), i.category);
   }
   if (i.shared_comm) std::copy_n(compute_.tail(), lanes_, comm_tail(i));
-  host_.note_progress(compute_.tail());
   if (step_.recorder != nullptr) trace(i, compute_.tail());
-  return nullptr;
 }
 
 Completion* RoleSweep::run_side_join(const Instruction& i) {
@@ -158,7 +173,7 @@ const Picoseconds* RoleSweep::beside_compute(const Instruction& i, const Picosec
 bool RoleSweep::compute_comes_first(const Instruction& i) const {
   std::vector<std::uint32_t> marks;  // events recorded behind the collective
   for (std::size_t c = call_; c < role_.calls.size(); ++c) {
-    const std::vector<Instruction>& instructions = step_.compiled.code[code_.code_of_call[c]];
+    const std::vector<Instruction>& instructions = code_.code[code_.code_of_call[c]].ops;
     for (std::size_t k = c == call_ ? pc_ + 1 : 0; k < instructions.size(); ++k) {
       const Instruction& next = instructions[k];
       if (next.action == Action::compute) return true;
@@ -211,11 +226,14 @@ Completion* RoleSweep::run_posts(const Instruction& first) {
     on_compute = on_compute || last->stream == Stream::compute;
     launches += last->launches;
   }
-  if (on_compute) {
+  // A group may go on over calls: what the call before posted is not waited for, and the compute
+  // stream's tail still stands where the group began.
+  const bool goes_on = on_compute && first.joins && !compute_.pending().empty();
+  if (on_compute && !goes_on) {
     if (Completion* blocker = compute_.settle()) return blocker;
   }
   host_.issue(launches);
-  if (on_compute) compute_.idle_until_host(host_.now());
+  if (on_compute && !goes_on) compute_.idle_until_host(host_.now());
   // All of the group are posted at one time: behind the tails of all its streams.
   posted_.clear();
   waits_.clear();
