@@ -18,6 +18,8 @@ struct Tile {
 /// (NVIDIA/cutlass media/docs/profiler.md, kernel names).
 constexpr std::array kTiles = {Tile{256, 128}, Tile{128, 256}, Tile{128, 128}, Tile{64, 256},
                                Tile{256, 64},  Tile{128, 64},  Tile{64, 128},  Tile{64, 64}};
+constexpr std::int64_t kTensorCoreAlignment = 16;  // bytes of a row; GPU guide, "Tensor Core
+                                                   // requirements"
 constexpr double kLargestTile = 256.0 * 128.0;
 constexpr std::array kSplits = {1.0, 2.0, 4.0};
 constexpr double kLeastSplitDepth = 512.0;  // inner elements a split keeps, else it does not pay
@@ -37,6 +39,15 @@ double alignment_factor(const Profile& profile, const GemmProblem& problem) {
     if (static_cast<double>(problem.aligned_bytes) >= step.bytes) factor = step.factor;
   }
   return factor;
+}
+
+/// FLOP/s of full waves of the largest tile, before any power limit.
+double full_rate(const Profile& profile, const GemmProblem& problem) {
+  if (problem.batch > 1.0 && problem.aligned_bytes < kTensorCoreAlignment) {
+    return peak_rate(profile, Dtype::fp32).value * profile.unaligned_batched.value;
+  }
+  return peak_rate(profile, problem.dtype).value * profile.gemm.efficiency.value *
+         alignment_factor(profile, problem);
 }
 
 double tile_time(const GemmModel& model, const GemmProblem& problem, double splits, Tile tile,
@@ -143,8 +154,7 @@ Seconds modelled_gemm_time(const Profile& profile, const GemmProblem& problem) {
   const GemmModel& model = profile.gemm;
   const double drop =
       model.power_drop.value * problem.flops() / (problem.flops() + model.power_flops.value);
-  const double rate = peak_rate(profile, problem.dtype).value * model.efficiency.value *
-                      (1.0 - drop) * alignment_factor(profile, problem);
+  const double rate = full_rate(profile, problem) * (1.0 - drop);
   const double bandwidth = profile.chip.memory_bandwidth.value * model.memory_efficiency.value;
   const double sms = profile.chip.sms.value;
   double best = std::numeric_limits<double>::infinity();
@@ -167,7 +177,7 @@ Seconds modelled_gemm_time(const Profile& profile, const GemmProblem& problem) {
 
 OpCost gemm_problem_cost(const Profile& profile, const GemmProblem& problem) {
   OpCost cost{.cls = CostClass::gemm};
-  if (problem.batch == 1.0 && problem.aligned_bytes >= 16) {
+  if (problem.batch == 1.0 && problem.aligned_bytes >= kTensorCoreAlignment) {
     if (const TableRow hit = exact_row(profile, problem); hit.row != nullptr) {
       cost.time = {measured_time(*hit.table, *hit.row)};
       cost.sigma = hit.table->sigma;
@@ -178,7 +188,7 @@ OpCost gemm_problem_cost(const Profile& profile, const GemmProblem& problem) {
   cost.time = modelled_gemm_time(profile, problem);
   cost.sigma = kModelSigma;
   cost.origin = {Basis::modelled, profile.gemm.efficiency.source};
-  if (problem.aligned_bytes < 16) {
+  if (problem.aligned_bytes < kTensorCoreAlignment) {
     cost.origin = {Basis::assumed, profile.alignment_source};
     cost.sigma = 3.0 * kModelSigma;
     return cost;

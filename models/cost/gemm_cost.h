@@ -11,6 +11,9 @@
 // with peak in FLOP/s of the input type, bandwidth = memory_efficiency times the memory's, and
 // efficiency lowered by up to power_drop for kernels of many FLOP (the power limit).
 //
+// Rows that are not a multiple of 16 bytes lower the rate by the profile's alignment steps; batched
+// products with such rows leave the tensor cores and run at a share of the fp32 peak.
+//
 // A measured shape (same m, n, k, layout, accumulation) is taken as it is. Near shapes correct the
 // model: the mean of the four nearest log residuals, weighted by exp(-distance / 0.3) with the
 // weight 0.3 on "no correction"; distance is Euclidean in (ln m, ln n, ln k). docs/cost_gemm.md has

@@ -154,7 +154,8 @@ void read_gemm(ProfileFields& in, const LocatedJson& map, Profile& profile) {
   in.allow(map, {"model", "alignment", "tables"});
   profile.gemm = read_gemm_model(in, in.member(map, "model", Kind::map));
   const LocatedJson& alignment = in.member(map, "alignment", Kind::map);
-  in.allow(alignment, {"source", "steps"});
+  in.allow(alignment, {"source", "steps", "unaligned_batched"});
+  profile.unaligned_batched = in.figure(alignment, "unaligned_batched", Range::share);
   profile.alignment_source = in.source(alignment, "source");
   for (const LocatedJson& step : in.member(alignment, "steps", Kind::list).items) {
     if (step.kind != Kind::list || step.items.size() != 2) {

@@ -138,6 +138,7 @@ struct Profile {
   GemmModel gemm;
   std::vector<AlignmentStep> alignment;  // ascending bytes
   std::uint16_t alignment_source = 0;
+  Figure unaligned_batched{};  // share of the fp32 peak, see gemm_cost.h
   std::vector<GemmTable> gemm_tables;
   std::vector<AttentionRow> attention;
   std::vector<MemoryRow> memory_bound;
