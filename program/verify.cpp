@@ -10,6 +10,9 @@ namespace windtunnel {
 namespace {
 
 constexpr std::array kChecks{
+    CheckRow{"operands", "collectives and transfers have the size and type of their operands",
+             check_operands},
+    CheckRow{"views", "a view lies inside its parent, with its type and in its space", check_views},
     CheckRow{"calls",
              "every chunk receives, runs forward, sends, receives the gradient, runs backward and "
              "sends it once per micro-batch, in this order; first and last micro-batch are marked",
@@ -21,6 +24,10 @@ constexpr std::array kChecks{
     CheckRow{"collectives",
              "roles that share a communicator issue the same collectives in the same order",
              check_collectives},
+    CheckRow{"memory",
+             "statics are taken once and kept, frame slots taken and given back once per "
+             "micro-batch, scratch within a segment; nothing is used outside its life",
+             check_memory},
 };
 
 constexpr std::size_t kShown = 8;  // violations in the error: enough to see the pattern

@@ -23,8 +23,11 @@ std::span<const CheckRow> check_table();
 /// Violations of indices that point outside their tables; everything else assumes there are none.
 std::vector<std::string> find_bad_indices(const Program& program);
 
+std::vector<std::string> check_operands(const ProgramFacts& facts);
 std::vector<std::string> check_calls(const ProgramFacts& facts);
 std::vector<std::string> check_transfers(const ProgramFacts& facts);
 std::vector<std::string> check_collectives(const ProgramFacts& facts);
+std::vector<std::string> check_views(const ProgramFacts& facts);
+std::vector<std::string> check_memory(const ProgramFacts& facts);
 
 }  // namespace windtunnel

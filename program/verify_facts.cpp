@@ -33,6 +33,39 @@ std::string name_or_number(const Program& program, std::uint32_t name, std::size
   return name < program.names.size() ? program.names[name] : fmt::format("#{}", number);
 }
 
+std::vector<SlotId> roots_of(const Role& role) {
+  std::vector<SlotId> roots(role.slots.size());
+  for (SlotId id = 0; id < roots.size(); ++id) {
+    const SlotId parent = role.slots[id].parent;
+    roots[id] = parent == kNone ? id : roots[parent];
+  }
+  return roots;
+}
+
+/// `variant_of` maps segment * 4 + flags to a variant; all kNone on entry and on return.
+RoleFacts facts_of(const Role& role, const std::vector<SegmentFacts>& segments,
+                   std::vector<std::uint32_t>& variant_of) {
+  RoleFacts facts{.roots = roots_of(role)};
+  const auto key_of = [&](const Call& call) {
+    const unsigned flags = (call.first_micro_batch ? 1u : 0u) + (call.last_micro_batch ? 2u : 0u);
+    return call.segment * std::size_t{4} + (segments[call.segment].by_micro_batch ? flags : 0u);
+  };
+  facts.variant_of_call.reserve(role.calls.size());
+  for (std::uint32_t i = 0; i < role.calls.size(); ++i) {
+    std::uint32_t& variant = variant_of[key_of(role.calls[i])];
+    if (variant == kNone) {
+      variant = static_cast<std::uint32_t>(facts.variants.size());
+      facts.variants.push_back({.call = role.calls[i], .first_call = i});
+    }
+    CallVariant& v = facts.variants[variant];
+    ++v.count;
+    v.last_call = i;
+    facts.variant_of_call.push_back(variant);
+  }
+  for (const CallVariant& v : facts.variants) variant_of[key_of(v.call)] = kNone;
+  return facts;
+}
+
 }  // namespace
 
 bool spans_roles(const Comm& comm) {
@@ -56,6 +89,8 @@ ProgramFacts::ProgramFacts(const Program& p) : program(p) {
     f.transfers.end = size32(transfers);
     f.shared.end = size32(shared);
   }
+  std::vector<std::uint32_t> variant_of(segments.size() * 4, kNone);
+  for (const Role& role : p.roles) roles.push_back(facts_of(role, segments, variant_of));
 }
 
 std::string slot_text(const Program& program, const Role& role, SlotId slot) {

@@ -35,11 +35,26 @@ struct SegmentFacts {
   OpRange shared;               // into ProgramFacts::shared
 };
 
+/// Calls of a role that run the same ops: one segment and, where it matters to the segment, the
+/// same micro-batch flags. A check looks at the ops of a variant once.
+struct CallVariant {
+  Call call;                                    // the first of them
+  std::uint32_t count = 0;                      // calls in a step
+  std::uint32_t first_call = 0, last_call = 0;  // into Role::calls
+};
+
+struct RoleFacts {
+  std::vector<SlotId> roots;                   // by slot: the slot whose memory it lies in
+  std::vector<CallVariant> variants;           // in order of their first call
+  std::vector<std::uint32_t> variant_of_call;  // by call
+};
+
 struct ProgramFacts {
   explicit ProgramFacts(const Program& program);
 
   const Program& program;
   std::vector<SegmentFacts> segments;
+  std::vector<RoleFacts> roles;
   std::vector<std::uint32_t> transfers;  // sends and receives: op indices, by segment
   std::vector<std::uint32_t> shared;     // collectives whose members have several roles
 
