@@ -28,6 +28,10 @@ constexpr std::array kChecks{
              "statics are taken once and kept, frame slots taken and given back once per "
              "micro-batch, scratch within a segment; nothing is used outside its life",
              check_memory},
+    CheckRow{"gradients",
+             "every gradient is reduced over dp once, complete and before the optimizer reads it; "
+             "tied parameters also over the first and last stage",
+             check_gradients},
 };
 
 constexpr std::size_t kShown = 8;  // violations in the error: enough to see the pattern

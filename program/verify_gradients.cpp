@@ -1,0 +1,198 @@
+// Is every gradient reduced exactly once, over exactly the ranks that share it?
+//
+// A gradient buffer is a static slot of category `grads` that the optimizer reads. Its reductions
+// must cover it without gap or overlap, each after the last backward kernel that adds to its part
+// and before the first optimizer kernel that reads it. Host issue order stands for time here: that
+// the streams keep to it is the business of `hazards`.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "program/mesh.h"
+#include "program/verify_checks.h"
+
+namespace windtunnel {
+
+namespace {
+
+/// Part of a root, over all ranks: views whose place depends on the rank span all their places.
+struct Part {
+  SlotId root = 0;
+  std::int64_t begin = 0, end = 0;
+
+  bool overlaps(const Part& other) const {
+    return root == other.root && begin < other.end && other.begin < end;
+  }
+};
+
+struct Access {
+  Part part;
+  std::uint32_t call = 0, op = 0;
+  std::uint32_t count = 1;  // executions in a step
+
+  std::uint64_t order() const { return std::uint64_t{call} << 32 | op; }
+};
+
+class RoleGradients {
+ public:
+  RoleGradients(const ProgramFacts& facts, std::size_t role, const std::set<std::uint32_t>& tied)
+      : facts_(facts), program_(facts.program), role_(program_.roles[role]), r_(role) {
+    for (const CallVariant& variant : facts_.roles[r_].variants) collect(variant);
+    find_buffers();
+    for (SlotId id = 0; id < role_.slots.size(); ++id) {
+      const Slot& slot = role_.slots[id];
+      if (slot.param != kNone && tied.count(program_.params[slot.param].name) > 0 &&
+          is_buffer(part_of(id).root))
+        tied_.push_back(part_of(id));
+    }
+  }
+
+  void check(Violations& v) const {
+    if (program_.mesh.dp > 1) {
+      for (const SlotId root : buffers_) check_cover(root, v);
+    }
+    for (const Part& part : tied_) check_tied(part, v);
+    for (const Access& r : embedding_) {
+      const bool holds_tied = std::any_of(tied_.begin(), tied_.end(),
+                                          [&](const Part& t) { return t.overlaps(r.part); });
+      if (!holds_tied) v.add(text(r) + ": the buffer holds no tied parameter");
+    }
+    for (const std::vector<Access>* list : {&replicas_, &embedding_}) {
+      for (const Access& r : *list) check_order(r, v);
+    }
+  }
+
+ private:
+  std::string text(const Access& a) const { return place_text(program_, {r_, a.call, a.op}); }
+
+  bool is_buffer(SlotId root) const {
+    return std::binary_search(buffers_.begin(), buffers_.end(), root);
+  }
+
+  Part part_of(SlotId id) const {
+    Part part{.root = id, .begin = 0, .end = role_.slots[id].elements};
+    while (role_.slots[part.root].parent != kNone) {
+      const Slot& view = role_.slots[part.root];
+      part.begin += view.offset;
+      part.end += view.offset + view.dp_stride * (program_.mesh.dp - 1) +
+                  view.tp_stride * (program_.mesh.tp - 1);
+      part.root = view.parent;
+    }
+    return part;
+  }
+
+  bool is_static_gradient(SlotId id) const {
+    const Slot& root = role_.slots[facts_.roles[r_].roots[id]];
+    return root.category == Category::grads && root.space == Space::statics;
+  }
+
+  void collect(const CallVariant& variant) {
+    const Segment& segment = program_.segments[variant.call.segment];
+    for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
+      const Op& op = program_.ops[i];
+      if (op.kind != OpKind::compute && op.kind != OpKind::collective) continue;
+      if (!runs(op, variant.call, 1)) continue;
+      for (std::size_t n = 0; n < op.refs; ++n) {
+        const SlotId id = program_.operands(op)[n];
+        if (!is_static_gradient(id)) continue;
+        const bool input = n < op.inputs;
+        Access a{.part = part_of(id), .op = i, .count = variant.count};
+        a.call = op.phase == Phase::backward ? variant.last_call : variant.first_call;
+        if (op.kind == OpKind::compute) {
+          if (!input && op.phase == Phase::backward) writes_.push_back(a);
+          if (input && op.phase == Phase::optimizer) reads_.push_back(a);
+        } else if (input && program_.comms[op.comm].axes == kAxisDp) {
+          replicas_.push_back(a);
+        } else if (input && program_.comms[op.comm].first_and_last_pp) {
+          embedding_.push_back(a);
+        }
+      }
+    }
+  }
+
+  void find_buffers() {
+    for (const Access& a : reads_) buffers_.push_back(a.part.root);
+    std::sort(buffers_.begin(), buffers_.end());
+    buffers_.erase(std::unique(buffers_.begin(), buffers_.end()), buffers_.end());
+  }
+
+  void check_cover(SlotId root, Violations& v) const {
+    std::vector<const Access*> parts;
+    for (const Access& a : replicas_) {
+      if (a.part.root == root) parts.push_back(&a);
+    }
+    std::sort(parts.begin(), parts.end(),
+              [](const Access* a, const Access* b) { return a->part.begin < b->part.begin; });
+    std::int64_t covered = 0;
+    const std::string name = slot_text(program_, role_, root);
+    for (const Access* a : parts) {
+      if (a->count != 1) v.add(fmt::format("{} runs {} times in a step", text(*a), a->count));
+      if (a->part.begin < covered) v.add(text(*a) + ": reduces over dp a second time");
+      if (a->part.begin > covered)
+        v.add(fmt::format("role {}: elements {} to {} of {} are not reduced over dp", r_, covered,
+                          a->part.begin, name));
+      covered = std::max(covered, a->part.end);
+    }
+    if (covered < role_.slots[root].elements)
+      v.add(fmt::format("role {}: elements {} to {} of {} are not reduced over dp", r_, covered,
+                        role_.slots[root].elements, name));
+  }
+
+  void check_tied(const Part& part, Violations& v) const {
+    std::uint32_t times = 0;
+    bool whole = true;
+    for (const Access& a : embedding_) {
+      if (!a.part.overlaps(part)) continue;
+      times += a.count;
+      whole &= a.part.begin <= part.begin && a.part.end >= part.end;
+    }
+    if (times != 1 || !whole)
+      v.add(
+          fmt::format("role {}: the tied parameter's gradient in {} is reduced {} over the first "
+                      "and last stage",
+                      r_, slot_text(program_, role_, part.root),
+                      times == 1 ? std::string("in part") : fmt::format("{} times", times)));
+  }
+
+  void check_order(const Access& reduction, Violations& v) const {
+    for (const Access& w : writes_) {
+      if (w.part.overlaps(reduction.part) && w.order() > reduction.order()) {
+        v.add(text(reduction) + ": the gradient is not complete before " + text(w));
+        break;
+      }
+    }
+    for (const Access& a : reads_) {
+      if (a.part.overlaps(reduction.part) && a.order() < reduction.order()) {
+        v.add(text(reduction) + ": the optimizer has already read it: " + text(a));
+        break;
+      }
+    }
+  }
+
+  const ProgramFacts& facts_;
+  const Program& program_;
+  const Role& role_;
+  std::size_t r_;
+  std::vector<Access> writes_;     // backward kernels, their last execution
+  std::vector<Access> reads_;      // optimizer kernels
+  std::vector<Access> replicas_;   // reductions over dp
+  std::vector<Access> embedding_;  // reductions over the first and last stage
+  std::vector<SlotId> buffers_;    // roots the optimizer reads, ascending
+  std::vector<Part> tied_;         // gradients of tied parameters
+};
+
+}  // namespace
+
+std::vector<std::string> check_gradients(const ProgramFacts& facts) {
+  Violations v;
+  std::set<std::uint32_t> tied;  // names of parameters that two stages hold
+  for (const Param& param : facts.program.params) {
+    if (param.tied_copy) tied.insert(param.name);
+  }
+  for (std::size_t r = 0; r < facts.roles.size(); ++r) RoleGradients(facts, r, tied).check(v);
+  return v.take();
+}
+
+}  // namespace windtunnel
