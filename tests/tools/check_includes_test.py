@@ -65,10 +65,6 @@ class CheckIncludes(unittest.TestCase):
                           "report/json.h": "#include <nlohmann/json.hpp>\n", "sim/a.cpp": "#include <Eigen/Core>\n"})
         self.assertEqual([line.split(" ")[0] for line in found], ["sim/a.cpp:1:", "report/json.h:1:"])
 
-    def test_this_repository_passes(self):
-        done = subprocess.run([TOOL], capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stdout), (0, ""))
-
 
 if __name__ == "__main__":
     unittest.main()
