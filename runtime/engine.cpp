@@ -55,7 +55,10 @@ bool Engine<T>::advance(Rank& rank) {
         if (rank.position.op < ops.size()) {
           const Op& op = ops[rank.position.op];
           const int step = std::max(rank.position.step, 0);
-          if (runs(op, call, step) && !try_op(rank, op, call)) return progress;
+          if (runs(op, call, step)) {
+            if (!try_op(rank, op, call)) return progress;
+            check_order(rank, op, call);
+          }
           ++rank.position.op;
           progress = true;
           continue;
@@ -236,6 +239,45 @@ void Engine<T>::expect_into(Rank& rank, const Op& op, const MemoryRange& range,
   Traffic& traffic = rank.memory.counters().traffic[{op.comm, op.kind, op.collective}];
   ++traffic.count;
   traffic.bytes += bytes_of(op.dtype, op.elements);
+}
+
+template <class T>
+void Engine<T>::check_order(Rank& rank, const Op& op, const Call& call) {
+  const auto event = [&]() -> StreamOrder::EventKey {
+    const bool framed = rank.role->events[op.event].per_frame;
+    return {op.event, framed ? call.chunk : -1, framed ? call.micro_batch : -1};
+  };
+  const auto fail_at = [&](SlotId slot, const std::string& stream) {
+    if (stream.empty()) return;
+    throw ExecutionError("race on " + rank.memory.name(slot) +
+                         ": no wait orders this after stream " + stream + "'s work on it");
+  };
+  const auto operands = program_.operands(op);
+  switch (op.kind) {
+    case OpKind::record:
+      return rank.order.record(event(), op.stream);
+    case OpKind::wait:
+      return rank.order.wait(event(), op.stream);
+    case OpKind::host_sync:
+      return rank.order.host_sync(event());
+    case OpKind::free: {
+      const MemoryRange r = rank.memory.resolve(operands[0], call.micro_batch);
+      const Stream pool = rank.memory.slot(r.root).pool;
+      return fail_at(operands[0], rank.order.give_back({r.root, r.micro_batch}, pool));
+    }
+    case OpKind::alloc:
+    case OpKind::host_work:
+      return;
+    default:
+      break;
+  }
+  rank.order.issue(op.stream);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const MemoryRange r = rank.memory.resolve(operands[i], call.micro_batch);
+    const Access access = i < op.inputs ? Access::read : Access::write;
+    fail_at(operands[i],
+            rank.order.access({{r.root, r.micro_batch}, r.begin, r.end}, op.stream, access));
+  }
 }
 
 template <class T>

@@ -39,6 +39,8 @@ class Engine {
   /// Takes in what pending transfers bring to the range; false when one is not there yet.
   bool settle(Rank& rank, const MemoryRange& range, SlotId named);
   void expect_into(Rank& rank, const Op& op, const MemoryRange& range, const Ticket& ticket);
+  /// Throws ExecutionError when no wait orders the op after what other streams do to its operands.
+  void check_order(Rank& rank, const Op& op, const Call& call);
   void compute(Rank& rank, const Op& op, const Call& call);
   void record_used(Rank& rank, const Op& op, const Call& call);
   void record_optimizer(Rank& rank, const Op& op, const Call& call, std::vector<TensorPiece>& to);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/check.h"
+#include "program/op_names.h"
 
 namespace windtunnel {
 
@@ -12,36 +12,6 @@ namespace {
 
 using reference::Field;
 using reference::Number;
-
-const char* name_of(Collective collective) {
-  switch (collective) {
-    case Collective::all_reduce:
-      return "all_reduce";
-    case Collective::all_gather:
-      return "all_gather";
-    case Collective::reduce_scatter:
-      return "reduce_scatter";
-    case Collective::all_to_all:
-      return "all_to_all";
-    case Collective::broadcast:
-      return "broadcast";
-  }
-  return "?";
-}
-
-const char* name_of(ReduceOp reduce) {
-  switch (reduce) {
-    case ReduceOp::none:
-      return "";
-    case ReduceOp::sum:
-      return " sum";
-    case ReduceOp::average:
-      return " average";
-    case ReduceOp::max:
-      return " max";
-  }
-  return "?";
-}
 
 /// The maximum has no meaning in the field; kernels that use it give 0 there.
 template <class T>
@@ -81,13 +51,14 @@ void append(std::vector<T>& to, const std::vector<T>& from, std::size_t begin, s
 }  // namespace
 
 std::string text_of(const CollectiveShape& shape) {
-  return fmt::format("{}{} of {} {}", name_of(shape.collective), name_of(shape.reduce),
-                     shape.elements, windtunnel::name_of(shape.dtype));
+  const bool reduces = shape.reduce != ReduceOp::none;
+  return fmt::format("{}{}{} of {} {}", name_of(shape.collective), reduces ? " " : "",
+                     reduces ? name_of(shape.reduce) : "", shape.elements, name_of(shape.dtype));
 }
 
 std::string text_of(const MessageLabel& label) {
   return fmt::format("{} {} elements of micro-batch {}, {} over the boundary after chunk {}",
-                     label.elements, windtunnel::name_of(label.dtype), label.micro_batch,
+                     label.elements, name_of(label.dtype), label.micro_batch,
                      label.phase == Phase::backward ? "gradient" : "activation", label.boundary);
 }
 

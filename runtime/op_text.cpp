@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "program/op_names.h"
 #include "runtime/message_board.h"
 
 namespace windtunnel {
@@ -25,20 +26,9 @@ std::string kind_text(const Program& program, const Op& op) {
       return fmt::format("send to role {} on {}", op.peer, comm());
     case OpKind::recv:
       return fmt::format("recv from role {} on {}", op.peer, comm());
-    case OpKind::alloc:
-      return "alloc";
-    case OpKind::free:
-      return "free";
-    case OpKind::record:
-      return "record";
-    case OpKind::wait:
-      return "wait";
-    case OpKind::host_work:
-      return "host_work";
-    case OpKind::host_sync:
-      return "host_sync";
+    default:
+      return name_of(op.kind);
   }
-  return "?";
 }
 
 }  // namespace

@@ -206,16 +206,20 @@ std::string text_of(const ProofResult& result) {
   return text;
 }
 
+ProofResult compare_records(const Executed& plan, const Executed& one_device, NumberMode mode) {
+  Comparison comparison(plan.program, one_device.program, mode);
+  for (std::size_t step = 0; step < plan.record.steps.size(); ++step) {
+    comparison.step(static_cast<int>(step), plan.record.steps[step], one_device.record.steps[step]);
+  }
+  return comparison.take();
+}
+
 ProofResult compare(const Program& plan, const Program& one_device, NumberMode mode, int steps) {
   const ExecutionOptions options{.mode = mode, .steps = steps, .seed = 1, .perturbation = {}};
   const ExecutionRecord of_plan = execute(plan, options);
   const ExecutionRecord of_one = execute(one_device, options);
-  Comparison comparison(plan, one_device, mode);
-  for (int step = 0; step < steps; ++step) {
-    const auto i = static_cast<std::size_t>(step);
-    comparison.step(step, of_plan.steps[i], of_one.steps[i]);
-  }
-  return comparison.take();
+  return compare_records({.program = plan, .record = of_plan},
+                         {.program = one_device, .record = of_one}, mode);
 }
 
 }  // namespace windtunnel

@@ -43,6 +43,13 @@ constexpr std::size_t kKeptDifferences = 20;
 /// "equal (N numbers)", or the first differences, one a line.
 std::string text_of(const ProofResult& result);
 
+/// A program and what its execution gave.
+struct Executed {
+  const Program& program;
+  const ExecutionRecord& record;
+};
+ProofResult compare_records(const Executed& plan, const Executed& one_device, NumberMode mode);
+
 /// Runs both programs `steps` steps and compares. Throws ExecutionError when one cannot run.
 ProofResult compare(const Program& plan, const Program& one_device, NumberMode mode, int steps);
 

@@ -10,6 +10,7 @@
 #include "runtime/initial_values.h"
 #include "runtime/rank_memory.h"
 #include "runtime/rank_params.h"
+#include "runtime/stream_order.h"
 
 namespace windtunnel {
 
@@ -33,6 +34,7 @@ struct RankState {
   const Role* role;
   RankMemory<T> memory;
   RankParams params;
+  StreamOrder order;
   Position position;
   std::optional<Ticket> awaited;  // a transfer on the compute stream: nothing runs before it
   std::set<SlotId> used;          // weights recorded in this step

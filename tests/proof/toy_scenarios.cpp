@@ -228,6 +228,7 @@ std::vector<PlanCase> make_cases() {
          degrees(s, {.tp = 2});
          recompute(s, {M::norm, M::activation});
        }},
+      {"tp2_pp2_dp2_plain", toy_gpt, [](Scenario& s) { degrees(s, {.tp = 2, .pp = 2, .dp = 2}); }},
       {"tp2_pp2_dp2", toy_gpt,
        [](Scenario& s) {
          degrees(s, {.tp = 2, .pp = 2, .dp = 2});

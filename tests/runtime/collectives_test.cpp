@@ -139,6 +139,7 @@ struct Stage {
   std::int32_t micro_batch = 0;
   std::int64_t elements = kTokens;
   Stream stream = Stream::compute;
+  bool waits = true;  // the compute stream for what arrives on another
 };
 
 /// Two pipeline stages: the first sends its tokens, the second trains a weight with them.
@@ -172,6 +173,9 @@ Program pipeline_program(const Stage& sender, const Stage& receiver) {
          .elements = receiver.elements,
          .dtype = Dtype::fp32},
         {y});
+  const std::uint32_t arrived = t.event("arrived");
+  t.record(arrived, receiver.stream);
+  if (receiver.waits) t.wait(arrived, Stream::compute);
   t.kernel(Kernel::sgd, {receiver.elements}, 1, {y, w, w});
   t.free(y);
   return t.program;
@@ -188,6 +192,11 @@ TEST(Interpreter, MessagesArriveOnAnyStream) {
   }
 }
 
+TEST(Interpreter, UsingAMessageWithoutWaitingIsARace) {
+  expect_has(error_of(pipeline_program({}, {.stream = Stream::pp_recv_fwd, .waits = false})),
+             "sgd: race on slot 'y' (#1): no wait orders this after stream pp_recv_fwd's work");
+}
+
 TEST(Interpreter, MessagesMustBeTheOnesExpected) {
   expect_has(error_of(pipeline_program({.micro_batch = 1}, {.micro_batch = 2})),
              "activation over the boundary after chunk 0 where it expects");
@@ -198,7 +207,7 @@ TEST(Interpreter, MessagesMustBeTheOnesExpected) {
 TEST(Interpreter, AStuckProgramNamesWhatEachRankWaitsFor) {
   Program p = pipeline_program({}, {});
   for (Op& op : p.ops) {
-    if (op.kind == OpKind::send) op.kind = OpKind::record;
+    if (op.kind == OpKind::send) op.kind = OpKind::host_work;
   }
   const std::string text = error_of(p);
   expect_has(text, "no rank can go on:");

@@ -71,6 +71,16 @@ class Toy {
     program.ops.push_back(op);
     program.segments.back().op_end = static_cast<std::uint32_t>(program.ops.size());
   }
+  std::uint32_t event(const std::string& text) {
+    role().events.push_back({.name = name(text), .per_frame = true});
+    return static_cast<std::uint32_t>(role().events.size() - 1);
+  }
+  void record(std::uint32_t event, Stream stream) {
+    add({.kind = OpKind::record, .stream = stream, .event = event}, {});
+  }
+  void wait(std::uint32_t event, Stream stream) {
+    add({.kind = OpKind::wait, .stream = stream, .event = event}, {});
+  }
   void alloc(SlotId id) { add({.kind = OpKind::alloc}, {id}); }
   void free(SlotId id) { add({.kind = OpKind::free}, {id}); }
   /// `inputs` of `refs` are inputs.
