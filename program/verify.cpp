@@ -32,6 +32,10 @@ constexpr std::array kChecks{
              "every gradient is reduced over dp once, complete and before the optimizer reads it; "
              "tied parameters also over the first and last stage",
              check_gradients},
+    CheckRow{"progress",
+             "waits have a record before them, and no role is stuck when all streams run as far as "
+             "they can",
+             check_progress},
 };
 
 constexpr std::size_t kShown = 8;  // violations in the error: enough to see the pattern

@@ -36,23 +36,28 @@ const char* bad_index(const Program& p, const Op& op) {
 }
 
 /// Events and slots of the segments a role calls.
-void check_segment(const Program& p, std::size_t role, std::uint32_t segment, Violations& v) {
+void check_segment(const Program& p, std::size_t role, const Call& call, Violations& v) {
   const Role& r = p.roles[role];
-  for (std::uint32_t i = p.segments[segment].op_begin; i < p.segments[segment].op_end; ++i) {
+  const Segment& segment = p.segments[call.segment];
+  for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
     const Op& op = p.ops[i];
     const bool names_event =
         op.kind == OpKind::record || op.kind == OpKind::wait || op.kind == OpKind::host_sync;
     bool bad = names_event && op.event >= r.events.size();
+    if (names_event && !bad && r.events[op.event].per_frame && call.chunk < 0)
+      v.add(fmt::format("role {} segment {} op {} names an event of a frame; its call has none",
+                        role, call.segment, i - segment.op_begin));
     for (const SlotId id : p.operands(op)) bad |= id >= r.slots.size();
     if (bad)
       v.add(fmt::format("role {} segment {} op {} names a slot or an event its role has not", role,
-                        segment, i - p.segments[segment].op_begin));
+                        call.segment, i - segment.op_begin));
   }
 }
 
 void check_calls_of(const Program& p, std::size_t role, Violations& v) {
   const Role& r = p.roles[role];
-  std::vector<bool> seen(p.segments.size(), false);
+  constexpr std::int16_t kUnseen = -2;
+  std::vector<std::int16_t> chunk_of(p.segments.size(), kUnseen);
   const auto check_call = [&](const Call& call) {
     const bool chunk_ok = call.chunk < static_cast<int>(r.chunks.size());
     const bool batch_ok =
@@ -60,9 +65,12 @@ void check_calls_of(const Program& p, std::size_t role, Violations& v) {
     if (call.segment >= p.segments.size() || !chunk_ok || !batch_ok) {
       v.add(fmt::format("role {}: a call of segment {}, chunk {}, micro-batch {}", role,
                         call.segment, call.chunk, call.micro_batch));
-    } else if (!seen[call.segment]) {
-      seen[call.segment] = true;
-      check_segment(p, role, call.segment, v);
+    } else if (chunk_of[call.segment] == kUnseen) {
+      chunk_of[call.segment] = call.chunk;
+      check_segment(p, role, call, v);
+    } else if (chunk_of[call.segment] != call.chunk) {
+      v.add(fmt::format("role {}: segment {} is called for chunk {} and for chunk {}", role,
+                        call.segment, chunk_of[call.segment], call.chunk));
     }
   };
   for (const Call& call : r.prologue) check_call(call);

@@ -1,8 +1,8 @@
 // Is every piece of memory taken once, used only in between, and given back?
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "program/slot_life.h"
 #include "program/verify_checks.h"

@@ -2,21 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <map>
 
+#include "program/sync_ops.h"
 #include "program/verify_checks.h"
 
 namespace windtunnel {
 
 namespace {
-
-/// One direction between two roles on one communicator: transfers match first in, first out.
-struct Channel {
-  std::uint32_t comm = 0;
-  int from = 0, to = 0;
-  friend auto operator<=>(const Channel&, const Channel&) = default;
-};
 
 struct End {
   std::uint32_t call = 0, op = 0;
@@ -25,11 +18,6 @@ struct End {
 struct Ends {
   std::vector<End> sends, receives;
 };
-
-Channel channel_of(const Op& op, int role) {
-  return op.kind == OpKind::send ? Channel{op.comm, role, op.peer}
-                                 : Channel{op.comm, op.peer, role};
-}
 
 class Matching {
  public:
@@ -58,8 +46,8 @@ class Matching {
   }
 
   std::uint32_t index_of(const Op& op, std::size_t role) {
-    const auto [it, added] = index_.try_emplace(channel_of(op, static_cast<int>(role)),
-                                                static_cast<std::uint32_t>(ends_.size()));
+    const auto [it, added] =
+        index_.try_emplace(channel_of(op, role), static_cast<std::uint32_t>(ends_.size()));
     if (added) ends_.emplace_back();
     return it->second;
   }
