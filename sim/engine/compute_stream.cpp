@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sim/engine/instruction.h"
-#include "sim/engine/lane_math.h"
 
 namespace windtunnel {
 
@@ -89,6 +88,21 @@ void ComputeStream::run(const Picoseconds* host, Picoseconds duration, Kernel ke
   }
   lane_math::run_uniform({.host = host, .tail = tail_.data(), .idle = table_.row(kHost)}, duration,
                          lanes_);
+}
+
+bool ComputeStream::run_stretch(const Picoseconds* host, lane_math::StretchLanes stretch) {
+  if (loading_ || overlap_.active()) return false;
+  const lane_math::StreamLanes stream{
+      .host = host, .tail = tail_.data(), .idle = table_.row(kHost)};
+  if (overlap_.enabled() && lane_math::leaves_gap(stream, stretch, lanes_)) return false;
+  if (lanes_ > 1) {
+    lane_math::run_stretch(stream, stretch, lanes_);
+    return true;
+  }
+  const Picoseconds busy_end = tail_[0] + *stretch.busy;
+  tail_[0] = std::max(busy_end, *host + *stretch.reach);
+  *stream.idle += tail_[0] - busy_end;
+  return true;
 }
 
 void ComputeStream::run_each(const Picoseconds* host, const Picoseconds* durations, Kernel kernel) {

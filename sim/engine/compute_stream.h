@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/engine/completion.h"
+#include "sim/engine/lane_math.h"
 #include "sim/engine/overlap.h"
 #include "sim/engine/time_table.h"
 
@@ -40,6 +41,12 @@ class ComputeStream {
   /// time, whichever is later; `host` is when it was issued.
   void run(const Picoseconds* host, Picoseconds duration, Kernel kernel);
   void run_each(const Picoseconds* host, const Picoseconds* durations, Kernel kernel);
+  /// A stretch of ops as one, `busy` and `reach` as in lane_math::run_stretch; its busy time is
+  /// left to the caller to charge. Whether it could be taken as one: not beside transfers, and not
+  /// with a gap that T1 needs to know the place of.
+  [[nodiscard]] bool run_stretch(const Picoseconds* host, lane_math::StretchLanes stretch);
+  /// The latest op, where `run_stretch` took it.
+  void set_last(Kernel kernel) { last_ = kernel; }
   /// Idle until the host's time.
   void idle_until_host(const Picoseconds* host);
   /// Idle until `times`, charged to `category`.

@@ -1,20 +1,14 @@
 #include "sim/engine/host_clock.h"
 
+#include "core/check.h"
+
 namespace windtunnel {
-
-namespace {
-
-/// Notes of the stream's progress per run-ahead window.
-constexpr std::int64_t kNotesPerWindow = 16;
-
-}  // namespace
 
 HostClock::HostClock(const StepCosts& costs, const LaneGrid& grid)
     : lanes_(grid.lanes()),
       now_(static_cast<std::size_t>(lanes_), 0),
-      uniform_launch_(costs.draws == 1),
       run_ahead_(costs.run_ahead),
-      spacing_(std::max<std::int64_t>(1, costs.run_ahead / kNotesPerWindow)) {
+      spacing_(launches_per_note(costs.run_ahead)) {
   for (int lane = 0; lane < lanes_; ++lane) {
     launch_.push_back(costs.launch[static_cast<std::size_t>(grid.draw_of(lane))]);
   }
@@ -27,38 +21,29 @@ HostClock::HostClock(const StepCosts& costs, const LaneGrid& grid)
   }
 }
 
-void HostClock::hold(int launches) {
+void HostClock::wait_for_room(int launches) {
   const std::int64_t limit = launched_ + launches - run_ahead_;
   const std::size_t ring = note_launched_.size();
-  const auto second = [&] { return (first_note_ + 1) % ring; };
-  while (notes_ > 1 && note_launched_[second()] <= limit) {
-    first_note_ = second();
-    --notes_;
+  std::size_t latest = ring;
+  for (; notes_ > 0 && note_launched_[first_note_] <= limit; --notes_) {
+    latest = first_note_;
+    first_note_ = (first_note_ + 1) % ring;
   }
-  if (notes_ > 0 && note_launched_[first_note_] <= limit) {
-    wait_until(note_tail_.data() + first_note_ * static_cast<std::size_t>(lanes_));
+  if (latest < ring) wait_until(note_tail_.data() + latest * static_cast<std::size_t>(lanes_));
+  if (notes_ == 0) {
+    room_until_ = std::numeric_limits<std::int64_t>::max();
+  } else {
+    room_until_ = note_launched_[first_note_] + run_ahead_;
   }
-}
-
-void HostClock::advance(int launches) {
-  if (uniform_launch_) {
-    lane_math::add(now_.data(), launches * launch_[0], lanes_);
-    return;
-  }
-  for (int i = 0; i < launches; ++i) lane_math::add_each(now_.data(), launch_.data(), lanes_);
 }
 
 void HostClock::take_note(const Picoseconds* tail) {
   const std::size_t ring = note_launched_.size();
-  if (notes_ == ring) {
-    // An op of more launches than the window: the oldest note cannot be asked for any more.
-    first_note_ = (first_note_ + 1) % ring;
-    --notes_;
-  }
+  CHECK(notes_ < ring, "notes are taken a spacing apart and used up a window later");
   const std::size_t place = (first_note_ + notes_) % ring;
   note_launched_[place] = launched_;
   std::copy_n(tail, lanes_, note_tail_.data() + place * static_cast<std::size_t>(lanes_));
-  ++notes_;
+  if (notes_++ == 0) room_until_ = launched_ + run_ahead_;
   next_note_ = launched_ + spacing_;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/fixed_point.h"
+#include "sim/engine/instruction.h"
 #include "sim/engine/lane_grid.h"
 #include "sim/engine/step_costs.h"
 
@@ -22,11 +23,19 @@ class LaneCosts {
   /// Cost of a compute op per lane. Valid until the next call.
   const Picoseconds* compute_each(std::uint32_t call, std::uint32_t op);
 
+  /// Price per draw of an op of the compute stream, the role's factor included.
+  const Picoseconds* stream_price(const Instruction& i) const {
+    return i.action == Action::compute ? compute_ + std::size_t{i.op} * draws() : costs_.of(i.op);
+  }
+  /// Whether `stream_price` is all there is: no slow ranks, no noise.
+  bool by_draw_only() const { return slow_.empty() && lane_keys_.empty(); }
+
   /// Price of any other op: per draw, and per lane (valid until the next call).
   const Picoseconds* price(std::uint32_t op) const { return costs_.of(op); }
   const Picoseconds* price_each(std::uint32_t op);
 
  private:
+  std::size_t draws() const { return static_cast<std::size_t>(draws_); }
   void spread(const Picoseconds* per_draw);
 
   const StepCosts& costs_;

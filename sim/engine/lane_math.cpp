@@ -30,16 +30,40 @@ constexpr double kMaxSigma = 0.25;
 
 }  // namespace
 
+namespace many {
+
 WINDTUNNEL_VECTOR_CLONES
-void join_line(Picoseconds* times, int length) {
-  Picoseconds most = times[0];
-  for (int i = 1; i < length; ++i) most = times[i] > most ? times[i] : most;
-  for (int i = 0; i < length; ++i) times[i] = most;
+void add(Picoseconds* times, Picoseconds amount, int lanes) {
+  for (int i = 0; i < lanes; ++i) times[i] += amount;
+}
+
+WINDTUNNEL_VECTOR_CLONES
+void add_each(Picoseconds* __restrict times, const Picoseconds* __restrict amounts, int lanes) {
+  for (int i = 0; i < lanes; ++i) times[i] += amounts[i];
 }
 
 WINDTUNNEL_VECTOR_CLONES
 void raise_to(Picoseconds* __restrict times, const Picoseconds* __restrict floor, int lanes) {
   for (int i = 0; i < lanes; ++i) times[i] = times[i] > floor[i] ? times[i] : floor[i];
+}
+
+WINDTUNNEL_VECTOR_CLONES
+bool all_at_most(const Picoseconds* times, const Picoseconds* bound, int lanes) {
+  Picoseconds most = 0;
+  for (int i = 0; i < lanes; ++i) {
+    const Picoseconds over = times[i] - bound[i];
+    most = over > most ? over : most;
+  }
+  return most == 0;
+}
+
+}  // namespace many
+
+WINDTUNNEL_VECTOR_CLONES
+void join_line(Picoseconds* times, int length) {
+  Picoseconds most = times[0];
+  for (int i = 1; i < length; ++i) most = times[i] > most ? times[i] : most;
+  for (int i = 0; i < length; ++i) times[i] = most;
 }
 
 void join_axis(Picoseconds* times, AxisShape shape) {
@@ -55,33 +79,13 @@ void join_axis(Picoseconds* times, AxisShape shape) {
       Picoseconds* column = plane + first;
       std::copy_n(column, block, most.data());
       for (int i = 1; i < shape.length; ++i) {
-        raise_to(most.data(), column + std::int64_t{i} * shape.inner, block);
+        many::raise_to(most.data(), column + std::int64_t{i} * shape.inner, block);
       }
       for (int i = 0; i < shape.length; ++i) {
         std::copy_n(most.data(), block, column + std::int64_t{i} * shape.inner);
       }
     }
   }
-}
-
-WINDTUNNEL_VECTOR_CLONES
-void add(Picoseconds* times, Picoseconds amount, int lanes) {
-  for (int i = 0; i < lanes; ++i) times[i] += amount;
-}
-
-WINDTUNNEL_VECTOR_CLONES
-void add_each(Picoseconds* __restrict times, const Picoseconds* __restrict amounts, int lanes) {
-  for (int i = 0; i < lanes; ++i) times[i] += amounts[i];
-}
-
-WINDTUNNEL_VECTOR_CLONES
-bool all_at_most(const Picoseconds* times, const Picoseconds* bound, int lanes) {
-  Picoseconds most = 0;
-  for (int i = 0; i < lanes; ++i) {
-    const Picoseconds over = times[i] - bound[i];
-    most = over > most ? over : most;
-  }
-  return most == 0;
 }
 
 WINDTUNNEL_VECTOR_CLONES
@@ -106,6 +110,33 @@ void run_each(StreamLanes stream, const Picoseconds* __restrict durations, int l
     idle[i] += start - tail[i];
     tail[i] = start + durations[i];
   }
+}
+
+WINDTUNNEL_VECTOR_CLONES
+void add_multiple(Picoseconds* __restrict times, const Picoseconds* __restrict amounts,
+                  std::int64_t count, int lanes) {
+  for (int i = 0; i < lanes; ++i) times[i] += count * amounts[i];
+}
+
+WINDTUNNEL_VECTOR_CLONES
+void run_stretch(StreamLanes stream, StretchLanes stretch, int lanes) {
+  const Picoseconds* __restrict host = stream.host;
+  Picoseconds* __restrict tail = stream.tail;
+  Picoseconds* __restrict idle = stream.idle;
+  for (int i = 0; i < lanes; ++i) {
+    const Picoseconds busy_end = tail[i] + stretch.busy[i];
+    const Picoseconds issue_end = host[i] + stretch.reach[i];
+    const Picoseconds end = busy_end > issue_end ? busy_end : issue_end;
+    idle[i] += end - busy_end;
+    tail[i] = end;
+  }
+}
+
+bool leaves_gap(const StreamLanes& stream, StretchLanes stretch, int lanes) {
+  for (int i = 0; i < lanes; ++i) {
+    if (stream.host[i] + stretch.reach[i] > stream.tail[i] + stretch.busy[i]) return true;
+  }
+  return false;
 }
 
 WINDTUNNEL_VECTOR_CLONES

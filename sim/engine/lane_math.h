@@ -5,6 +5,7 @@
 // for several vector widths and picked when the program starts; arithmetic is on integers, so every
 // width gives the same result. O(lanes) each.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/units.h"
@@ -22,10 +23,37 @@ struct AxisShape {
 /// Replaces every entry by the maximum over its line along the axis.
 void join_axis(Picoseconds* times, AxisShape shape);
 
+namespace many {  // the loops themselves; the functions below answer for a single lane in place
 void add(Picoseconds* times, Picoseconds amount, int lanes);
 void add_each(Picoseconds* times, const Picoseconds* amounts, int lanes);
 void raise_to(Picoseconds* times, const Picoseconds* floor, int lanes);
 bool all_at_most(const Picoseconds* times, const Picoseconds* bound, int lanes);
+}  // namespace many
+
+inline void add(Picoseconds* times, Picoseconds amount, int lanes) {
+  if (lanes > 1) return many::add(times, amount, lanes);
+  *times += amount;
+}
+inline void add_each(Picoseconds* times, const Picoseconds* amounts, int lanes) {
+  if (lanes > 1) return many::add_each(times, amounts, lanes);
+  *times += *amounts;
+}
+inline void raise_to(Picoseconds* times, const Picoseconds* floor, int lanes) {
+  if (lanes > 1) return many::raise_to(times, floor, lanes);
+  if (*times < *floor) *times = *floor;
+}
+inline bool all_at_most(const Picoseconds* times, const Picoseconds* bound, int lanes) {
+  return lanes > 1 ? many::all_at_most(times, bound, lanes) : *times <= *bound;
+}
+inline void copy(Picoseconds* to, const Picoseconds* from, int lanes) {
+  if (lanes > 1) {
+    std::copy_n(from, lanes, to);
+  } else {
+    *to = *from;
+  }
+}
+/// times += count * amounts.
+void add_multiple(Picoseconds* times, const Picoseconds* amounts, std::int64_t count, int lanes);
 
 /// A stream and the host that feeds it: tail and what the time until `host` is charged to.
 struct StreamLanes {
@@ -36,6 +64,17 @@ struct StreamLanes {
 /// start = max(host, tail); idle += start - tail; tail = start + duration.
 void run_uniform(StreamLanes stream, Picoseconds duration, int lanes);
 void run_each(StreamLanes stream, const Picoseconds* durations, int lanes);
+
+/// Several ops as one: they keep the stream busy for `busy`, and the last ends no earlier than
+/// `reach` after the host's time. One entry per lane.
+struct StretchLanes {
+  const Picoseconds* busy;
+  const Picoseconds* reach;
+};
+/// end = max(tail + busy, host + reach); idle += end - tail - busy; tail = end.
+void run_stretch(StreamLanes stream, StretchLanes stretch, int lanes);
+/// Whether it would leave the stream idle on some lane.
+bool leaves_gap(const StreamLanes& stream, StretchLanes stretch, int lanes);
 
 /// part += the part of [tail, end] that lies in [from, to].
 struct GapPart {

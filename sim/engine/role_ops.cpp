@@ -11,8 +11,12 @@ namespace windtunnel {
 Completion* RoleSweep::run_stretch(const Instruction& first) {
   if (Completion* blocker = compute_.settle()) return blocker;
   if (first.stretch_launches > 0) host_.make_room(first.stretch_launches);
-  if (stretch_costs_ != nullptr && compute_.run_stretch(host_.now(), stretch_costs_->of(first))) {
+  const bool as_one = stretch_costs_ != nullptr && !first.shared_comm;
+  if (as_one && compute_.run_stretch(host_.now(), stretch_costs_->of(first))) {
     stretch_costs_->count(first);
+    if (const Instruction* last = stretch_costs_->last_compute(first)) {
+      compute_.set_last({.category = last->category, .cls = last->cls});
+    }
     host_.launch(first.stretch_launches);
   } else {
     for (const Instruction* i = &first; i != &first + first.stretch_ops; ++i) {

@@ -49,7 +49,12 @@ RoleSweep::RoleSweep(const Step& step, int role)
       comm_tails_(step.program.comms.size()),
       events_(code_.static_events + std::size_t{code_.frames} * code_.frame_events),
       ready_(static_cast<std::size_t>(lanes_)),
-      scratch_(static_cast<std::size_t>(lanes_)) {}
+      scratch_(static_cast<std::size_t>(lanes_)) {
+  const bool lanes_are_draws = lanes_ == step.grid.draws;
+  if (lanes_are_draws && costs_.by_draw_only() && step.recorder == nullptr) {
+    stretch_costs_ = std::make_unique<StretchCosts>(code_, costs_, step.costs);
+  }
+}
 
 Completion* RoleSweep::advance() {
   for (; call_ < role_.calls.size(); ++call_, pc_ = 0) {
@@ -66,11 +71,10 @@ Completion* RoleSweep::advance() {
 Completion* RoleSweep::execute(const Instruction& i) {
   switch (i.action) {
     case Action::compute:
-      return run_compute(i);
+    case Action::join:
+      return run_stretch(i);
     case Action::side_compute:
       return run_side_compute(i);
-    case Action::join:
-      return run_join(i);
     case Action::side_join:
       return run_side_join(i);
     case Action::meet:
@@ -161,6 +165,7 @@ Completion* RoleSweep::drain() {
 
 std::vector<Picoseconds> RoleSweep::close(const Picoseconds* step_end) {
   const bool alone = step_.program.roles.size() == 1;
+  if (stretch_costs_ != nullptr) stretch_costs_->charge_to(compute_.table());
   compute_.idle_until(step_end, alone ? kStraggler : kBubble);
   return compute_.table().total();
 }

@@ -14,6 +14,7 @@
 #include "sim/engine/lane_costs.h"
 #include "sim/engine/overlap.h"
 #include "sim/engine/rendezvous.h"
+#include "sim/engine/stretch_costs.h"
 #include "sim/engine/trace_recorder.h"
 
 namespace windtunnel {
@@ -47,14 +48,15 @@ class RoleSweep {
  private:
   /// Executes one instruction (or a group of posts); nullptr, or what it waits for.
   Completion* execute(const Instruction& i);
-  Completion* run_compute(const Instruction& i);
+  Completion* run_stretch(const Instruction& first);
   Completion* run_side_compute(const Instruction& i);
-  Completion* run_join(const Instruction& i);
   Completion* run_side_join(const Instruction& i);
   Completion* run_meet(const Instruction& i);
   Completion* run_posts(const Instruction& first);
   Completion* run_host_sync(const Instruction& i);
   Completion* drain();
+  void run_compute(const Instruction& i);  // in a stretch: settled, and the queue has room
+  void run_join(const Instruction& i);     // the same
   void run_record(const Instruction& i);
   void run_wait(const Instruction& i);
   void run_host_work(const Instruction& i);
@@ -76,9 +78,7 @@ class RoleSweep {
   using Completions = std::vector<CompletionRef>;
   Completions& tail_of(Stream stream) { return side_tails_[static_cast<std::size_t>(stream)]; }
   const Call& call() const { return role_.calls[call_]; }
-  const std::vector<Instruction>& code() const {
-    return step_.compiled.code[code_.code_of_call[call_]];
-  }
+  const std::vector<Instruction>& code() const { return code_.code[code_.code_of_call[call_]].ops; }
 
   struct Event {
     Completions done;  // what stood on the stream when it was recorded
@@ -93,6 +93,7 @@ class RoleSweep {
   const Role& role_;
   const RoleCode& code_;
   LaneCosts costs_;
+  std::unique_ptr<StretchCosts> stretch_costs_;  // where stretches can be taken as one
   Overlap overlap_;
   HostClock host_;
   ComputeStream compute_;

@@ -15,7 +15,8 @@ namespace {
 class Sweep {
  public:
   Sweep(const Program& program, const StepCosts& costs, const StepOptions& options)
-      : compiled_(compile(program, options.step)),
+      : compiled_(compile(program, {.step = options.step,
+                                    .stretch_launches = launches_per_note(costs.run_ahead)})),
         grid_(options.ranks == Ranks::all || costs.jitter.sigma > 0
                   ? unfolded_grid(program.mesh, costs.draws)
                   : folded_grid(program.mesh, costs)),

@@ -71,4 +71,12 @@ struct StepCosts {
   }
 };
 
+/// Launches between two looks at how far the device has come; stretches of ops are at most that
+/// long. 0: never looks.
+constexpr int launches_per_note(int run_ahead) {
+  constexpr int kNotesPerWindow = 16;
+  if (run_ahead <= 0) return 0;
+  return run_ahead < kNotesPerWindow ? 1 : run_ahead / kNotesPerWindow;
+}
+
 }  // namespace windtunnel

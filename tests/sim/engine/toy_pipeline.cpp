@@ -1,6 +1,7 @@
 #include "tests/sim/engine/toy_pipeline.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace windtunnel::toy {
 
@@ -99,7 +100,101 @@ class Writer {
   std::uint32_t forward_comm_ = 0, backward_comm_ = 0;
 };
 
+/// Batched transfers of 1F1B; one segment per role and kind of step.
+class BatchWriter {
+ public:
+  BatchWriter(const PipelineSpec& spec, Batches where)
+      : spec_(spec),
+        where_(where),
+        toy_({.tp = spec.tp, .cp = spec.cp, .dp = spec.dp, .pp = spec.stages}) {
+    toy_.comm("pp_fwd", kAxisPp);
+    toy_.comm("pp_bwd", kAxisPp);
+  }
+
+  Toy write() {
+    for (role_ = 0; role_ < spec_.stages; ++role_) write_role();
+    return std::move(toy_);
+  }
+
+ private:
+  struct Batch {
+    bool send = false, recv = false;
+    bool send_forward = false, recv_forward = false;  // the direction of each
+  };
+
+  void write_role() {
+    arrived_ = toy_.event(role_, false);
+    done_ = toy_.event(role_, false);
+    const bool first = role_ == 0;
+    const bool last = role_ == spec_.stages - 1;
+    const std::uint32_t forward = body(false);
+    const std::uint32_t backward = body(true);
+    const std::uint32_t recv_fwd = batch({.recv = !first, .recv_forward = true});
+    const std::uint32_t send_fwd = batch({.send = !last, .send_forward = true});
+    const std::uint32_t recv_bwd = batch({.recv = !last});
+    const std::uint32_t send_bwd = batch({.send = !first});
+    const std::uint32_t down_up = batch({.send = !last, .recv = !last, .send_forward = true});
+    const std::uint32_t up_down = batch({.send = !first, .recv = !first, .recv_forward = true});
+    const int warm_up = std::min(spec_.stages - 1 - role_, spec_.micro_batches);
+    const auto run = [&](std::initializer_list<std::uint32_t> segments, int micro_batch) {
+      for (const std::uint32_t s : segments) toy_.call(role_, s, 0, micro_batch);
+    };
+    for (int m = 0; m < warm_up; ++m) run({recv_fwd, forward, send_fwd}, m);
+    const int steady = spec_.micro_batches - warm_up;
+    if (steady > 0) run({recv_fwd}, warm_up);
+    for (int i = 0; i < steady; ++i) {
+      run({forward, down_up}, warm_up + i);
+      run({backward, i + 1 < steady ? up_down : send_bwd}, i);
+    }
+    for (int m = steady; m < spec_.micro_batches; ++m) run({recv_bwd, backward, send_bwd}, m);
+  }
+
+  std::uint32_t body(bool backward) {
+    const std::uint32_t made = toy_.segment(backward ? "backward" : "forward");
+    if (spec_.body) {
+      spec_.body(toy_, role_, 0, backward);
+    } else {
+      toy_.compute(backward ? spec_.backward : spec_.forward);
+    }
+    return made;
+  }
+
+  std::uint32_t batch(const Batch& b) {
+    const std::uint32_t made = toy_.segment("batch");
+    if (!b.send && !b.recv) return made;
+    const bool side = where_ == Batches::on_side;
+    const Stream stream = side ? Stream::pp_send_fwd : Stream::compute;
+    if (side) {
+      toy_.record(done_, Stream::compute);
+      toy_.wait(done_, stream);
+    }
+    if (b.send) {
+      const int peer = role_ + (b.send_forward ? 1 : -1);
+      toy_.send(peer, b.send_forward ? 0 : 1, spec_.hop, stream);
+    }
+    if (b.recv) {
+      const int peer = role_ + (b.recv_forward ? -1 : 1);
+      toy_.recv(peer, b.recv_forward ? 0 : 1, stream).grouped = b.send;
+    }
+    if (side) {
+      toy_.record(arrived_, stream);
+      toy_.wait(arrived_, Stream::compute);
+    }
+    return made;
+  }
+
+  const PipelineSpec& spec_;
+  Batches where_;
+  Toy toy_;
+  int role_ = 0;
+  std::uint32_t arrived_ = 0, done_ = 0;
+};
+
 }  // namespace
+
+Toy batched_1f1b(const PipelineSpec& spec, Batches where) {
+  return BatchWriter(spec, where).write();
+}
 
 std::vector<Pass> passes_of(const PipelineSpec& spec, int rank) {
   const std::vector<Pass> forward = table_of(spec, false);

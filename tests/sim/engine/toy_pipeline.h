@@ -33,6 +33,12 @@ struct Pass {
 /// What rank `rank` does, in order.
 std::vector<Pass> passes_of(const PipelineSpec& spec, int rank);
 
+/// 1F1B as Megatron's non-interleaved schedule posts its transfers: a send and the receive that
+/// follows it as one batch, and the compute stream waits. `on_compute`: the batches run on the
+/// compute stream itself, else on the streams of the sends with an event for compute to wait for.
+enum class Batches { on_compute, on_side };
+Toy batched_1f1b(const PipelineSpec& spec, Batches where);
+
 /// The whole program; `forward` and `backward` are split evenly over a rank's chunks.
 Toy pipeline(const PipelineSpec& spec);
 
