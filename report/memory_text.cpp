@@ -25,8 +25,8 @@ constexpr std::string_view kGrads[] = {"grads"};
 constexpr std::string_view kOptimizer[] = {"master_weights", "optimizer_states"};
 constexpr std::string_view kActivations[] = {"activations", "norm_stats", "logits", "inputs"};
 constexpr CategoryColumn kColumns[] = {
-    {"weights", kWeights},         {"grads", kGrads}, {"optimizer", kOptimizer},
-    {"activations", kActivations}, {"other", {}},
+    {"weights", kWeights},    {"grads", kGrads}, {"optimizer", kOptimizer},
+    {"activ.", kActivations}, {"other", {}},
 };
 /// Categories outside the allocator: in peak_device, not in peak_allocated.
 constexpr std::string_view kOutside[] = {"context", "nccl", "other"};
@@ -144,9 +144,9 @@ std::string stage_memory_text(const MemoryAnswer& memory) {
   table.columns.push_back({"allocated"});
   table.columns.push_back({"reserved"});
   table.columns.push_back({"device"});
-  const char* mark = memory.stages.size() > 1 ? "; * is the fullest" : "";
-  return fmt::format("Memory by stage at its peak, {} (device: with context and nccl{})\n",
-                     scale.name, mark) +
+  const char* mark = memory.stages.size() > 1 ? "; * fullest" : "";
+  return fmt::format("Memory by stage at its peak, {} (device: with context, nccl{})\n", scale.name,
+                     mark) +
          render_table(table, "  ");
 }
 

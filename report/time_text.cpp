@@ -77,7 +77,7 @@ std::string percent(double fraction) {
 std::string step_time_text(const StepReport& r) {
   const auto [low, high] = r.step_time_interval_s;
   std::string text = "step_time  " + format_seconds({r.step_time_s});
-  if (high > 0.0) {
+  if (high > low) {
     const TimeScale scale = scale_for(high);
     text += fmt::format("   90 % interval {} to {} {}", scale(low), scale(high), scale.name);
   }

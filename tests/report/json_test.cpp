@@ -1,0 +1,100 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/json_text.h"
+#include "report/step_json.h"
+#include "tests/report/sample_report.h"
+
+namespace windtunnel {
+namespace {
+
+using nlohmann::json;
+
+TEST(SimulateJson, HasTheKeysScriptsRelyOn) {
+  const json j = json::parse(simulate_json(sample_report()));
+  EXPECT_EQ(j.at("step_time_s"), 13.75);
+  EXPECT_EQ(j.at("step_time_interval_s"), json({13.1, 14.4}));
+  EXPECT_EQ(j.at("tokens_per_s"), 9532.5);
+  EXPECT_EQ(j.at("tokens_per_s_per_device"), 148.9);
+  EXPECT_EQ(j.at("mfu"), 0.518);
+  EXPECT_EQ(j.at("hfu"), 0.521);
+  EXPECT_EQ(j.at("flop_convention"), "megatron_unhalved");
+  EXPECT_EQ(j.at("bottleneck"), "compute");
+  const json& breakdown = j.at("breakdown_s");
+  EXPECT_EQ(breakdown.at("compute"), 10.0);
+  EXPECT_EQ(breakdown.at("exposed_comm"),
+            json({{"tp", 2.0}, {"pp", 0.25}, {"dp", 0.5}, {"cp", 0.0}, {"ep", 0.0}}));
+  EXPECT_EQ(breakdown.at("bubble"), 0.75);
+  EXPECT_EQ(breakdown.at("host"), 0.25);
+  EXPECT_EQ(breakdown.at("input"), 0.0);
+  EXPECT_EQ(j.at("origins").size(), 1U);
+  EXPECT_EQ(j.at("assumptions").size(), 1U);
+  const json& memory = j.at("memory");
+  EXPECT_EQ(memory.at("verdict"), "fits");
+  EXPECT_EQ(memory.at("oom_probability"), 0.01);
+  EXPECT_EQ(memory.at("capacity_bytes"), std::int64_t{79} << 30);
+  const json& stage = memory.at("stages").at(1);
+  EXPECT_EQ(stage.at("stage"), 1);
+  EXPECT_EQ(stage.at("peak_allocated_bytes"), std::int64_t{52} << 30);
+  EXPECT_EQ(stage.at("peak_reserved_bytes"), std::int64_t{54} << 30);
+  EXPECT_EQ(stage.at("peak_device_bytes"), std::int64_t{55} << 30);
+  EXPECT_EQ(stage.at("by_category").at("weights"), std::int64_t{5} << 30);
+  EXPECT_EQ(stage.at("largest").size(), 2U);  // two tensors of one name
+}
+
+TEST(SimulateJson, TheBreakdownSumsToTheStepTime) {
+  const json b = json::parse(simulate_json(sample_report())).at("breakdown_s");
+  double sum = 0.0;
+  for (const char* key : {"compute", "bubble", "straggler", "host", "input"}) {
+    sum += b.at(key).get<double>();
+  }
+  for (const auto& [group, seconds] : b.at("exposed_comm").items()) sum += seconds.get<double>();
+  EXPECT_DOUBLE_EQ(sum, 13.75);
+}
+
+TEST(SimulateJson, VerdictsHaveTheirWords) {
+  StepReport report = sample_report();
+  report.memory.verdict = Verdict::tight;
+  EXPECT_EQ(json::parse(simulate_json(report)).at("memory").at("verdict"), "tight");
+  report.memory.verdict = Verdict::oom;
+  EXPECT_EQ(json::parse(simulate_json(report)).at("memory").at("verdict"), "oom");
+}
+
+TEST(SimulateJson, TextThatIsNoUtf8StillMakesADocument) {
+  StepReport report = sample_report();
+  report.name = "caf\xe9";
+  EXPECT_EQ(json::parse(simulate_json(report)).at("name"), "caf\uFFFD");
+}
+
+TEST(CheckJson, HasMemoryAndNoErrors) {
+  const json j = json::parse(check_json({.report = sample_report(), .errors = {}}));
+  EXPECT_EQ(j.at("memory").at("verdict"), "fits");
+  EXPECT_EQ(j.at("errors"), json::array());
+}
+
+TEST(CheckJson, WithErrorsThereIsNoMemory) {
+  const json j =
+      json::parse(check_json({.report = {.id = "x", .name = ""},
+                              .errors = {{.position = {.file = "a.yaml", .line = 3, .column = 7},
+                                          .message = "unknown key",
+                                          .hint = "did you mean `tp`?"}}}));
+  EXPECT_TRUE(j.at("memory").is_null());
+  EXPECT_EQ(j.at("errors"), json::array({{{"file", "a.yaml"},
+                                          {"line", 3},
+                                          {"column", 7},
+                                          {"message", "unknown key"},
+                                          {"hint", "did you mean `tp`?"}}}));
+}
+
+TEST(JsonText, StringsAreEscaped) {
+  EXPECT_EQ(json_string("a\"b\\\n"), R"("a\"b\\\n")");
+}
+
+TEST(JsonText, ArraysHoldWholeDocuments) {
+  EXPECT_EQ(json_array({}), "[]");
+  EXPECT_EQ(json::parse(json_array({"{\"a\": 1}", "2"})), json({{{"a", 1}}, 2}));
+}
+
+}  // namespace
+}  // namespace windtunnel
