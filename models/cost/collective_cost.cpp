@@ -135,6 +135,20 @@ OpCost all_to_all_cost(const Profile& profile, const CollectiveQuery& q) {
           .origin = {Basis::modelled, inside.source}};
 }
 
+/// A transfer between nodes from a curve measured alone on another NIC: the part that streams goes
+/// at the curve's share of this NIC, or at the pair's part of a shared one, whichever is less. A
+/// single flow does not fill its NIC, several together do.
+double scaled_to_nic(const Profile& profile, const CollectiveQuery& q, const CollectiveCurve& c) {
+  const auto size = static_cast<double>(q.bytes);
+  const double fixed = c.points.front().second;
+  const double streaming = std::max(0.0, interpolate(c, size).value - fixed);
+  const auto& [largest, longest] = c.points.back();
+  const double reached = largest / (longest - fixed);  // B/s of the streaming part
+  const Placement& p = q.placement;
+  const double alone = reached / c.nic_bandwidth * p.nic_bandwidth.value / p.oversubscription;
+  return fixed + streaming * reached / std::min(alone, pair_network_bandwidth(profile, p).value);
+}
+
 /// Without a curve: latency plus bytes over the pair's link.
 OpCost transfer_cost(const Profile& profile, const CollectiveQuery& q) {
   const Reach reach = reach_of(q.placement);
@@ -145,13 +159,7 @@ OpCost transfer_cost(const Profile& profile, const CollectiveQuery& q) {
     if (c.kind != CommKind::send_recv || reach == Reach::pcie) continue;
     if ((c.network == NetworkType::none) != (reach == Reach::nvlink)) continue;
     double seconds = interpolate(c, size).value;
-    if (reach == Reach::network) {
-      // The curve's NIC against the share this pair gets of its own.
-      const double streaming = seconds - interpolate(c, c.points.front().first).value;
-      const double share = pair_network_bandwidth(profile, q.placement).value /
-                           (c.nic_bandwidth * profile.links.network_efficiency.at(c.network).value);
-      seconds += std::max(0.0, streaming) * (1.0 / share - 1.0);
-    }
+    if (reach == Reach::network) seconds = scaled_to_nic(profile, q, c);
     cost.time = {seconds};
     cost.sigma = reach == Reach::network ? kTransferSigma : c.sigma;
     cost.origin = {reach == Reach::network ? Basis::near : Basis::measured, c.source};

@@ -115,6 +115,9 @@ TEST(CollectiveCost, TransfersUseTheirLink) {
   const double hdr = busbw(p, CommKind::send_recv, 67108864, across(2, 1, 8, 200));
   EXPECT_NEAR(ndr / 35.9, 1.0, 0.01);
   EXPECT_NEAR(hdr / ndr, 0.5, 0.02);
+  // Two pairs on one NIC fill it between them, which one alone does not.
+  const double shared = busbw(p, CommKind::send_recv, 67108864, across(2, 1, 4, 400));
+  EXPECT_NEAR(shared / 24.0, 1.0, 0.02);
 }
 
 TEST(CollectiveCost, NothingToDoCostsNothing) {
