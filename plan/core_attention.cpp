@@ -14,6 +14,20 @@ std::uint16_t attention_attr(const RoleDraft& d) {
   return attr;
 }
 
+/// The fused softmax kernel takes 16 < s <= 4096 keys and whole groups of four (sample, head) rows;
+/// other shapes fall back to PyTorch's softmax (NVIDIA/Megatron-LM model/fused_softmax.py,
+/// is_kernel_available).
+bool fused_softmax_runs(const RoleDraft& d, const LayerSizes& z) {
+  if (d.plan().attention_kernel == AttentionKernel::torch) return false;
+  return z.sequence > 16 && z.sequence <= 4096 && z.sequence % 4 == 0 &&
+         (z.micro * z.heads) % 4 == 0;
+}
+
+std::uint8_t softmax_variant(const RoleDraft& d, const LayerSizes& z) {
+  return static_cast<std::uint8_t>(fused_softmax_runs(d, z) ? d.plan().attention_kernel
+                                                            : AttentionKernel::torch);
+}
+
 }  // namespace
 
 void TransformerLayer::forward_core_attention() {
@@ -42,8 +56,9 @@ void TransformerLayer::forward_unfused() {
   const SlotId source = t_.qkv_copy != kNone ? t_.qkv_copy : t_.qkv;
   const std::array<std::int64_t, 6> dims{z_.micro, z_.sequence, z_.heads, z_.kv_heads, z_.head_dim};
   const std::uint8_t variant = static_cast<std::uint8_t>(d_.plan().attention_kernel);
-  const std::uint16_t fused =
-      d_.plan().attention_kernel == AttentionKernel::torch ? kAttrNone : kFused;
+  const std::uint16_t fused = fused_softmax_runs(d_, z_) ? kFused : kAttrNone;
+  // The fused kernel skips the masked half of what it reads.
+  const std::int64_t half_scores = z_.scores * bits_of(z_.act) / 16;
   const SlotId scores = d_.tensor("scores", z_.scores, z_.act);
   d_.kernel({.kernel = Kernel::scores_fwd,
              .dims = dims,
@@ -55,8 +70,9 @@ void TransformerLayer::forward_unfused() {
              .dims = {z_.micro, z_.sequence, z_.heads},
              .attr = static_cast<std::uint16_t>(attention_attr(d_) | fused),
              .module = Module::core_attention,
-             .variant = variant,
-             .launches = d_.rules().kernels.softmax_forward},
+             .variant = softmax_variant(d_, z_),
+             .launches = d_.rules().kernels.softmax_forward,
+             .extra_bytes = fused != kAttrNone ? -half_scores : 0},
             {scores}, {t_.probs});
   t_.dropped = t_.probs;
   if (d_.model().dropout) {
@@ -107,8 +123,9 @@ SlotId TransformerLayer::backward_unfused(SlotId dcontext) {
   const SlotId source = t_.qkv_copy != kNone ? t_.qkv_copy : t_.qkv;
   const std::array<std::int64_t, 6> dims{z_.micro, z_.sequence, z_.heads, z_.kv_heads, z_.head_dim};
   const std::uint8_t variant = static_cast<std::uint8_t>(d_.plan().attention_kernel);
-  const std::uint16_t fused =
-      d_.plan().attention_kernel == AttentionKernel::torch ? kAttrNone : kFused;
+  const std::uint16_t fused = fused_softmax_runs(d_, z_) ? kFused : kAttrNone;
+  // The fused kernel skips the masked half of what it reads.
+  const std::int64_t half_scores = z_.scores * bits_of(z_.act) / 16;
   const SlotId dqkv = d_.tensor("dqkv", z_.rows * z_.qkv, z_.act);
   const SlotId dprobs = d_.tensor("dprobs", z_.scores, z_.act);
   d_.kernel({.kernel = Kernel::context_bwd,
@@ -129,8 +146,9 @@ SlotId TransformerLayer::backward_unfused(SlotId dcontext) {
              .dims = {z_.micro, z_.sequence, z_.heads},
              .attr = static_cast<std::uint16_t>(kCausal | fused),
              .module = Module::core_attention,
-             .variant = variant,
-             .launches = d_.rules().kernels.softmax_backward},
+             .variant = softmax_variant(d_, z_),
+             .launches = d_.rules().kernels.softmax_backward,
+             .extra_bytes = fused != kAttrNone ? -2 * half_scores : 0},
             {dprobs, t_.probs}, {dprobs});
   d_.kernel({.kernel = Kernel::scores_bwd,
              .dims = dims,

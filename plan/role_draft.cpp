@@ -136,6 +136,18 @@ void RoleDraft::point_to_point(OpKind kind, SlotId id, int peer_role, std::uint3
   segment->ops.push_back(d);
 }
 
+void RoleDraft::host_work(HostItem item, int repeat) {
+  if (repeat == 0) return;
+  DraftOp d;
+  d.op = {.kind = OpKind::host_work,
+          .phase = phase,
+          .recompute = recompute,
+          .layer = layer,
+          .shape = writer.shape(
+              {.kernel = Kernel::host_work, .dims = {static_cast<std::int64_t>(item), repeat}})};
+  segment->ops.push_back(d);
+}
+
 std::uint32_t RoleDraft::event(std::string_view name, bool per_frame) {
   role.events.push_back({.name = writer.name(name), .per_frame = per_frame});
   return static_cast<std::uint32_t>(role.events.size() - 1);

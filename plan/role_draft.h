@@ -7,6 +7,7 @@
 
 #include <string_view>
 
+#include "models/cost/cost_model.h"
 #include "plan/program_writer.h"
 #include "plan/resolved.h"
 
@@ -47,6 +48,9 @@ class RoleDraft {
   /// `full` is the number of elements of the gathered tensor. In place when in == out.
   void collective(const TransferSpec& spec, SlotId in, SlotId out, std::int64_t full);
   void point_to_point(OpKind kind, SlotId slot, int peer_role, std::uint32_t comm, Stream stream);
+
+  /// Work of the host alone: `repeat` times an item of the profile's host costs.
+  void host_work(HostItem item, int repeat);
 
   std::uint32_t event(std::string_view name, bool per_frame);
   void record(std::uint32_t event, Stream stream, When when = When::always);

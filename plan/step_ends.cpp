@@ -173,6 +173,9 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
   SegmentDraft s{.name = "optimizer", .ops = {}};
   d.segment = &s;
   d.phase = Phase::optimizer;
+  std::size_t tensors = 0;
+  for (const auto& chunk : chunks) tensors += chunk->parameters().size();
+  d.host_work(HostItem::eager_op, d.rules().host_ops_per_parameter * static_cast<int>(tensors));
   std::vector<SlotId> grads;
   for_each_bucket(chunks, [&](Bucket& b) { grads.push_back(optimizer_gradient(d, b)); });
   std::size_t i = 0;

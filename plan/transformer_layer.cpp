@@ -97,6 +97,8 @@ void TransformerLayer::declare_parameters() {
 SlotId TransformerLayer::forward(SlotId input) {
   d_.layer = static_cast<std::int16_t>(layer_);
   t_.input = input;
+  d_.host_work(HostItem::eager_op, d_.rules().host_layer.eager_ops);
+  d_.host_work(HostItem::module_call, d_.rules().host_layer.module_calls);
   forward_attention_norm();
   forward_qkv();
   forward_core_attention();
@@ -196,6 +198,8 @@ void TransformerLayer::recompute_before_backward() {
 SlotId TransformerLayer::backward(SlotId dy) {
   d_.layer = static_cast<std::int16_t>(layer_);
   recompute_before_backward();
+  d_.host_work(HostItem::backward_node, d_.rules().host_layer.backward_nodes);
+  d_.host_work(HostItem::module_call, d_.rules().host_layer.backward_calls);
   const SlotId d_residual1 = backward_mlp(dy);
   if (!full_recompute_) {
     d_.recompute = true;

@@ -32,6 +32,15 @@ struct KernelCounts {
   int rope_forward = 1, rope_backward = 1;
 };
 
+/// Host-side calls of one layer for one micro-batch, beside its kernel launches: how long they take
+/// is the profile's (HostItem in models/cost/cost_model.h), how many there are the framework's.
+struct HostCalls {
+  int eager_ops = 0;       // framework operators dispatched in forward, views included
+  int module_calls = 0;    // module and custom autograd function calls of forward
+  int backward_nodes = 0;  // autograd nodes of backward
+  int backward_calls = 0;  // custom autograd functions written in Python, run by backward
+};
+
 struct FrameworkRules {
   std::string name;   // the row of docs/presets.md
   bool known = true;  // false: unknown framework, generic rules, an assumption
@@ -66,8 +75,8 @@ struct FrameworkRules {
   bool embedding_dropout = true;   // dropout after the embedding when the model has dropout
   KernelCounts kernels;
   // Host
-  double host_layer_factor =
-      1.0;  // framework calls per kernel launch relative to plain eager PyTorch
+  HostCalls host_layer;            // one layer
+  int host_ops_per_parameter = 0;  // operators per parameter tensor in the optimizer step
 };
 
 /// The rules of the stack of `scenario`; an unknown framework gives generic rules with known =

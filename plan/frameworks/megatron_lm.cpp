@@ -23,6 +23,17 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   // Scatter/gather of pipeline transfers (SC21) was the default without sequence parallel until
   // core.
   r.scatter_gather_p2p = !undated && month < 2023 * 12;
+  // As in megatron_deepspeed.cpp before Transformer Engine; its fused LayerNorm-Linear modules and
+  // flash attention (2024 on) halve the operators.
+  const bool engine = undated || month >= 2024 * 12;
+  r.host_layer =
+      engine ? HostCalls{.eager_ops = 24,
+                         .module_calls = 16,
+                         .backward_nodes = 30,
+                         .backward_calls = 8}
+             : HostCalls{
+                   .eager_ops = 62, .module_calls = 19, .backward_nodes = 74, .backward_calls = 8};
+  r.host_ops_per_parameter = 2;
   return r;
 }
 
