@@ -21,7 +21,7 @@ Engine<T>::Engine(const Program& program, const ExecutionOptions& options)
       if (r.pipeline_rank == at.pp) role = &r;
     }
     if (role == nullptr) throw ExecutionError(fmt::format("pipeline rank {} has no role", at.pp));
-    ranks_.emplace_back(program, *role, id, at);
+    ranks_.emplace_back(program, *role, RankPlace{id, at, options.allocation_granularity});
   }
   record_.steps.resize(static_cast<std::size_t>(options.steps));
 }

@@ -34,6 +34,7 @@ struct ExecutionOptions {
   NumberMode mode = NumberMode::field;
   int steps = 2;
   std::uint64_t seed = 1;
+  std::int64_t allocation_granularity = 1;  // bytes each allocation is rounded up to, in counters
   std::optional<Perturbation> perturbation;
 };
 

@@ -44,8 +44,10 @@ struct Instance {
 template <class T>
 class RankMemory {
  public:
-  RankMemory(const Program& program, const Role& role, const Coordinates& at)
-      : program_(&program), role_(&role), at_(at) {}
+  /// `granularity`: bytes each allocation is rounded up to in the counters.
+  RankMemory(const Program& program, const Role& role, const Coordinates& at,
+             std::int64_t granularity = 1)
+      : program_(&program), role_(&role), at_(at), granularity_(granularity) {}
 
   const Slot& slot(SlotId id) const { return role_->slots[id]; }
   std::string name(SlotId id) const {
@@ -103,12 +105,12 @@ class RankMemory {
     if (!instances_.emplace(key(range), std::move(fresh)).second) {
       throw ExecutionError(name(named) + " is allocated already");
     }
-    count(slot(named), slot(named).bytes());
+    count(slot(named), 1);
   }
 
   void give_back(const MemoryRange& range, SlotId named) {
     if (instances_.erase(key(range)) == 0) throw ExecutionError(name(named) + " is not allocated");
-    count(slot(named), -slot(named).bytes());
+    count(slot(named), -1);
   }
 
   /// Name of an instance of this space that is still allocated; empty: none.
@@ -128,7 +130,9 @@ class RankMemory {
     return (std::uint64_t{range.root} << 32) | static_cast<std::uint32_t>(range.micro_batch);
   }
 
-  void count(const Slot& s, std::int64_t bytes) {
+  void count(const Slot& s, int sign) {
+    const std::int64_t blocks = (s.bytes() + granularity_ - 1) / granularity_;
+    const std::int64_t bytes = sign * blocks * granularity_;
     const auto c = static_cast<std::size_t>(s.category);
     counters_.allocated_bytes += bytes;
     counters_.allocated[c] += bytes;
@@ -139,6 +143,7 @@ class RankMemory {
   const Program* program_;
   const Role* role_;
   Coordinates at_;
+  std::int64_t granularity_;
   std::unordered_map<std::uint64_t, Instance<T>> instances_;
   RankCounters counters_;
 };

@@ -20,14 +20,20 @@ struct Position {
   std::size_t call = 0, op = 0;
 };
 
+struct RankPlace {
+  int id = 0;
+  Coordinates at;
+  std::int64_t granularity = 1;  // ExecutionOptions::allocation_granularity
+};
+
 template <class T>
 struct RankState {
-  RankState(const Program& program, const Role& its_role, int rank, const Coordinates& place)
-      : id(rank),
-        at(place),
+  RankState(const Program& program, const Role& its_role, const RankPlace& place)
+      : id(place.id),
+        at(place.at),
         role(&its_role),
-        memory(program, its_role, place),
-        params(program, its_role, place) {}
+        memory(program, its_role, place.at, place.granularity),
+        params(program, its_role, place.at) {}
 
   int id;
   Coordinates at;

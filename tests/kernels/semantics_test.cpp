@@ -125,6 +125,34 @@ TYPED_TEST(KernelSemantics, VocabularySplitOverRanks) {
   expect_close(whole[0], split[0], "loss", 0);
 }
 
+/// Garbage in columns beyond the vocabulary changes neither loss nor gradient; counted in, as a
+/// plan would that forgets the padding, it changes both.
+TYPED_TEST(KernelSemantics, PaddedVocabularyTakesNoPart) {
+  using T = TypeParam;
+  constexpr std::int64_t kT = 2, kV = 6;
+  const Values<T> labels{Number<T>::integer(1), Number<T>::integer(3)};
+  struct Loss {
+    Values<T> value = Values<T>(1), gradient = Values<T>(kT * kV);
+  };
+  const auto loss_of = [&](std::int64_t vocab, std::uint64_t garbage) {
+    const LossDims d{.t = kT, .v = kV, .first_column = 0, .vocab = vocab, .divisor = 2};
+    Values<T> x = draw<T>(kT * kV, 3), noise = draw<T>(kT * kV, garbage);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % kV < 4 ? x[i] : noise[i];
+    Values<T> maxima(kT), target(kT), sum(kT);
+    Loss loss;
+    ce_max(d, x.data(), maxima.data());
+    ce_partial<T>(d, {x.data(), labels.data(), maxima.data(), x.data(), target.data(), sum.data()});
+    ce_loss(d, target.data(), sum.data(), loss.value.data());
+    ce_bwd(d, x.data(), sum.data(), labels.data(), loss.gradient.data());
+    return loss;
+  };
+  const Loss a = loss_of(4, 5), b = loss_of(4, 6);
+  EXPECT_TRUE(a.value == b.value);
+  EXPECT_TRUE(a.gradient == b.gradient);
+  EXPECT_TRUE(a.gradient[4] == T{} && a.gradient[kV + 5] == T{});
+  EXPECT_FALSE(loss_of(kV, 5).value == a.value);
+}
+
 TEST(CrossEntropy, UniformLogitsCostTheLogOfTheVocabulary) {
   constexpr LossDims d{.t = 2, .v = 8, .first_column = 0, .vocab = 7, .divisor = 2};
   const Values<double> logits(16, 3.0), labels{0.0, 6.0};
