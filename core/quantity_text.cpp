@@ -1,7 +1,9 @@
 #include "core/quantity_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,8 +45,22 @@ constexpr Unit kRateUnits[] = {
     {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"EFLOP/s", 1e18},
 };
 
+/// Spellings that people use and what they most likely mean; hints only.
+struct OtherSpelling {
+  std::string_view written, meant;
+};
+
+constexpr OtherSpelling kOtherSpellings[] = {
+    {"b/s", "bit/s"},   {"kb/s", "kbit/s"}, {"Mb/s", "Mbit/s"},    {"Gb/s", "Gbit/s"},
+    {"Tb/s", "Tbit/s"}, {"kbps", "kbit/s"}, {"Mbps", "Mbit/s"},    {"Gbps", "Gbit/s"},
+    {"Tbps", "Tbit/s"}, {"GBps", "GB/s"},   {"sec", "s"},          {"secs", "s"},
+    {"seconds", "s"},   {"msec", "ms"},     {"usec", "us"},        {"nsec", "ns"},
+    {"hours", "h"},     {"hour", "h"},      {"days", "d"},         {"day", "d"},
+    {"minutes", "min"}, {"bytes", "B"},     {"TFLOPS", "TFLOP/s"}, {"TFLOPs", "TFLOP/s"},
+};
+
 struct Dimension {
-  std::string_view noun;     // "a time"
+  std::string_view noun;     // "time": what the units measure
   std::string_view example;  // "13.75 s"
   std::span<const Unit> units;
 };
@@ -63,9 +79,13 @@ struct Parsed {
 std::string unit_hint(std::string_view unit, const Dimension& dimension) {
   std::vector<std::string_view> names;
   for (const Unit& u : dimension.units) names.push_back(u.name);
-  std::string hint;
-  if (const auto near = nearest_name(unit, names)) hint = "did you mean \"" + *near + "\"? ";
-  return hint + "units: " + join_names(names);
+  std::optional<std::string> meant = nearest_name(unit, names);
+  for (const OtherSpelling& other : kOtherSpellings) {
+    const bool measures = std::find(names.begin(), names.end(), other.meant) != names.end();
+    if (other.written == unit && measures) meant = std::string(other.meant);
+  }
+  const std::string question = meant ? "did you mean \"" + *meant + "\"? " : "";
+  return question + "units: " + join_names(names);
 }
 
 Parsed parse(std::string_view text, const Dimension& dimension) {
@@ -90,7 +110,7 @@ Parsed parse(std::string_view text, const Dimension& dimension) {
     if (!std::isfinite(value)) return fail("the number is out of range", example);
     return Parsed{.value = value, .problem = {}, .hint = {}};
   }
-  return fail("has a unit that is not one of " + std::string(dimension.noun),
+  return fail("does not end in a unit of " + std::string(dimension.noun),
               unit_hint(unit, dimension) + "; " + example);
 }
 
@@ -105,16 +125,16 @@ ParsedQuantity<Q> parse_as(std::string_view text, const Dimension& dimension) {
 }  // namespace
 
 ParsedQuantity<Seconds> parse_seconds(std::string_view text) {
-  return parse_as<Seconds>(text, {"a time", "13.75 s", kTimeUnits});
+  return parse_as<Seconds>(text, {"time", "13.75 s", kTimeUnits});
 }
 ParsedQuantity<Bytes> parse_bytes(std::string_view text) {
-  return parse_as<Bytes>(text, {"an amount of memory", "60.1 GiB", kByteUnits});
+  return parse_as<Bytes>(text, {"memory", "60.1 GiB", kByteUnits});
 }
 ParsedQuantity<BytesPerSecond> parse_bytes_per_second(std::string_view text) {
-  return parse_as<BytesPerSecond>(text, {"a bandwidth", "200 Gbit/s", kBandwidthUnits});
+  return parse_as<BytesPerSecond>(text, {"bandwidth", "200 Gbit/s", kBandwidthUnits});
 }
 ParsedQuantity<FlopsPerSecond> parse_flops_per_second(std::string_view text) {
-  return parse_as<FlopsPerSecond>(text, {"a rate", "312 TFLOP/s", kRateUnits});
+  return parse_as<FlopsPerSecond>(text, {"compute rate", "312 TFLOP/s", kRateUnits});
 }
 
 }  // namespace windtunnel

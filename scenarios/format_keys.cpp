@@ -49,6 +49,8 @@ std::vector<KeySection> format_words() {
       words("plan.kernels.attention", kAttentionKernelWords),
       words("plan.kernels.norm", kNormKernelWords),
       words("plan.logits.cross_entropy", kCrossEntropyWords),
+      words("allocator.kind", kAllocatorWords),
+      words("workload.kind", kWorkloadWords),
   };
 }
 

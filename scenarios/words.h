@@ -109,6 +109,10 @@ inline constexpr Word<CrossEntropyKind> kCrossEntropyWords[] = {
     {"chunked", CrossEntropyKind::chunked},
 };
 
+inline constexpr Word<int> kAllocatorWords[] = {{"caching", 0}};
+/// Whether the workload is inference.
+inline constexpr Word<bool> kWorkloadWords[] = {{"training", false}, {"inference", true}};
+
 /// Arithmetic of the matrix products; `field` is exact arithmetic, for runs only.
 inline constexpr Word<Dtype> kComputeWords[] = {
     {"fp64", Dtype::fp64},   {"fp32", Dtype::fp32},   {"tf32", Dtype::tf32},

@@ -14,16 +14,17 @@ void check_network(const Scenario& s, std::vector<Diagnostic>& problems) {
   const bool one_domain = cluster.nvlink_domain >= cluster.devices();
   const bool no_network = cluster.device == "unit" || cluster.device == "cpu";
   if (cluster.nodes == 1 || cluster.network || one_domain || no_network) return;
-  problems.push_back(
-      diagnostic_at(s, "cluster", fmt::format("{} nodes need a network", cluster.nodes),
-                    "network: {nics_per_node: 8, nic_bandwidth: 200 Gbit/s, kind: ib}"));
+  problems.push_back(diagnostic_at(
+      s, "cluster", fmt::format("{} nodes need a network", cluster.nodes),
+      "for example network: {nics_per_node: 8, nic_bandwidth: 200 Gbit/s, kind: ib}"));
 }
 
 void check_unit(const Scenario& s, std::vector<Diagnostic>& problems) {
   const bool is_unit = s.cluster.device == "unit";
   if (is_unit && !s.cluster.unit) {
-    problems.push_back(diagnostic_at(s, "cluster.device", "device unit needs `unit`: what ops cost",
-                                     "unit: {layer: {F: \"1 s\", B: \"2 s\"}, hop: \"0 s\"}"));
+    problems.push_back(
+        diagnostic_at(s, "cluster.device", "device unit needs `unit`: what ops cost",
+                      "for example unit: {layer: {F: \"1 s\", B: \"2 s\"}, hop: \"0 s\"}"));
   } else if (!is_unit && s.cluster.unit) {
     problems.push_back(diagnostic_at(
         s, "cluster.unit", fmt::format("`unit` belongs to device unit, not {}", s.cluster.device),

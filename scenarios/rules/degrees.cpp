@@ -36,15 +36,16 @@ void check_product(const Scenario& s, std::vector<Diagnostic>& problems) {
   } else if (plan.dp && *total != devices) {
     problems.push_back(diagnostic_at(
         s, key,
-        fmt::format("{} = {} devices, but the cluster has {} ({} nodes of {})", degrees_text(plan),
-                    *total, devices, s.cluster.nodes, s.cluster.devices_per_node),
+        fmt::format("{} = {} devices, but the cluster has {} (nodes {} * devices_per_node {})",
+                    degrees_text(plan), *total, devices, s.cluster.nodes,
+                    s.cluster.devices_per_node),
         "dp: auto takes the devices that are left"));
   } else if (!plan.dp && devices % *total != 0) {
     problems.push_back(diagnostic_at(
         s, key,
-        fmt::format("{} = {} does not divide the cluster's {} devices ({} nodes of {})",
-                    degrees_text(plan), *total, devices, s.cluster.nodes,
-                    s.cluster.devices_per_node),
+        fmt::format(
+            "{} = {} does not divide the cluster's {} devices (nodes {} * devices_per_node {})",
+            degrees_text(plan), *total, devices, s.cluster.nodes, s.cluster.devices_per_node),
         ""));
   }
 }

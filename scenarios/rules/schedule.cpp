@@ -59,13 +59,17 @@ void check_layers(const Scenario& s, std::vector<Diagnostic>& problems) {
   const auto entries = static_cast<std::int64_t>(given->size());
   const std::int64_t sum = std::accumulate(given->begin(), given->end(), std::int64_t{0});
   if (entries != chunks) {
-    problems.push_back(diagnostic_at(
-        s, kKey, fmt::format("has {} entries, but {} = {} chunks", entries, product, chunks),
-        "one entry per chunk, in model order"));
+    problems.push_back(
+        diagnostic_at(s, kKey,
+                      fmt::format("layers_per_stage has {} entries, but {} = {} chunks", entries,
+                                  product, chunks),
+                      "one entry per chunk, in model order"));
   } else if (sum != s.model.layers) {
-    problems.push_back(diagnostic_at(
-        s, kKey, fmt::format("adds up to {}, but the model has {} layers", sum, s.model.layers),
-        "one entry per chunk, in model order; zeros are allowed"));
+    problems.push_back(
+        diagnostic_at(s, kKey,
+                      fmt::format("layers_per_stage adds up to {}, but the model has {} layers",
+                                  sum, s.model.layers),
+                      "one entry per chunk, in model order; zeros are allowed"));
   }
 }
 

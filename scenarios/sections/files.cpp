@@ -75,7 +75,7 @@ std::optional<std::string> named_file(const Reading& reading, const YamlValue& v
   if (const auto near = nearest_name(name, views)) {
     hint = fmt::format("did you mean `{}`? {}", *near, hint);
   }
-  reading.problem(value, fmt::format("no file {}.yaml in {}", in_quotes(name), folder), hint);
+  reading.problem(value, fmt::format("no file {} in {}", in_quotes(name + ".yaml"), folder), hint);
   return std::nullopt;
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "scenarios/sections/scalars.h"
 #include "scenarios/sections/sections.h"
 
@@ -37,10 +35,8 @@ constexpr Key<Batch> kBatchKeys[] = {
     {"sequence", set<&Batch::sequence, batch_count>},
 };
 
-constexpr std::array<Word<int>, 1> kAllocatorKinds = {{{"caching", 0}}};
-
 void read_allocator_kind(Reading& reading, const YamlValue& value, AllocatorSpec&) {
-  word<kAllocatorKinds>(reading, value);
+  word<kAllocatorWords>(reading, value);
 }
 
 constexpr Key<AllocatorSpec> kAllocatorKeys[] = {
@@ -82,10 +78,8 @@ constexpr Key<Measured> kMeasuredKeys[] = {
     {"source", set<&Measured::source, free_text>},
 };
 
-constexpr std::array<Word<bool>, 2> kWorkloadKinds = {{{"training", false}, {"inference", true}}};
-
 constexpr Key<Workload> kWorkloadKeys[] = {
-    {"kind", set<&Workload::inference, word<kWorkloadKinds>>},
+    {"kind", set<&Workload::inference, word<kWorkloadWords>>},
     {"prompt", set<&Workload::prompt, positive>},
     {"output", set<&Workload::output, positive>},
     {"concurrency", set<&Workload::concurrency, positive>},

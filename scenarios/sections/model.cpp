@@ -135,8 +135,9 @@ void read_mapping(Reading& reading, const YamlValue& value, Model& into) {
   constexpr std::string_view kExample =
       "{layers: 32, hidden: 4096, ffn: 14336, heads: 32, kv_heads: 8, vocab: 128256, "
       "activation: swiglu}";
-  require_keys(reading, value, {"layers", "hidden", "heads", "vocab"}, kExample);
-  if (needs_ffn(draft.model)) require_keys(reading, value, {"ffn"}, kExample);
+  std::vector<std::string_view> required = {"layers", "hidden", "heads", "vocab"};
+  if (needs_ffn(draft.model)) required.push_back("ffn");
+  require_keys(reading, value, required, kExample);
   into = with_defaults(std::move(draft));
   if (reading.problems.added() == before) derive_head_dim(reading, value, into);
   if (reading.problems.added() != before) return;

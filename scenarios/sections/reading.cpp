@@ -29,14 +29,15 @@ std::optional<std::size_t> find_key(const Reading& reading, const YamlValue& key
 
 bool is_section(const Reading& reading, const YamlValue& value) {
   if (value.is_map()) return true;
-  reading.problem(value, fmt::format("must be a mapping, not {}", value.described()),
+  const char* subject = reading.path.empty() ? "a scenario " : "";
+  reading.problem(value, fmt::format("{}must be a mapping, not {}", subject, value.described()),
                   "write it as {key: value, ...}");
   return false;
 }
 
-bool has_value(const Reading& reading, const YamlValue& value) {
+bool has_value(const Reading& reading, const YamlValue& key, const YamlValue& value) {
   if (value.kind() != NodeKind::null) return true;
-  reading.problem(value, "has no value", "give one, or leave the key out to take its default");
+  reading.problem(key, "has no value", "give one, or leave the key out to take its default");
   return false;
 }
 
@@ -47,11 +48,15 @@ void record_place(Reading& reading, const YamlValue& key, const YamlValue& value
 void require_keys(const Reading& reading, const YamlValue& map,
                   const std::vector<std::string_view>& names, std::string_view example) {
   if (!map.is_map()) return;
+  std::string missing;
+  std::size_t count = 0;
   for (const std::string_view name : names) {
     if (map.find(name)) continue;
-    reading.problem(map, fmt::format("key `{}` is missing", name),
-                    fmt::format("for example {}", example));
+    missing += fmt::format("{}`{}`", count++ == 0 ? "" : ", ", name);
   }
+  if (count == 0) return;
+  reading.problem(map, fmt::format("{} {} missing", missing, count == 1 ? "is" : "are"),
+                  fmt::format("for example {}", example));
 }
 
 std::string dotted(std::string_view section, std::string_view key) {

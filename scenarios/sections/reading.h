@@ -52,12 +52,12 @@ std::optional<std::size_t> find_key(const Reading& reading, const YamlValue& key
 bool is_section(const Reading& reading, const YamlValue& value);
 
 /// False, with a problem, when the key has no value (`tp:` and nothing behind it).
-bool has_value(const Reading& reading, const YamlValue& value);
+bool has_value(const Reading& reading, const YamlValue& key, const YamlValue& value);
 
 /// Records where `reading.path` stands: a scalar at its value, anything else at its key.
 void record_place(Reading& reading, const YamlValue& key, const YamlValue& value);
 
-/// Reports every name in `names` that the mapping lacks; `example` shows a complete section.
+/// Reports the names in `names` that the mapping lacks; `example` shows a complete section.
 void require_keys(const Reading& reading, const YamlValue& map,
                   const std::vector<std::string_view>& names, std::string_view example);
 
@@ -82,7 +82,7 @@ void read_section(Reading& reading, const YamlValue& map, const Key<T> (&table)[
     if (const auto row = find_key(reading, key, names)) {
       reading.path = dotted(section, key.text());
       record_place(reading, key, value);
-      if (has_value(reading, value)) table[*row].read(reading, value, into);
+      if (has_value(reading, key, value)) table[*row].read(reading, value, into);
       reading.path = section;
     }
   }

@@ -62,8 +62,12 @@ Diagnostic lookahead_problem(const SourceText& source, std::size_t given) {
 /// yaml-cpp's reason as a sentence of ours: where it stands is said by the diagnostic.
 Diagnostic syntax_problem(const SourceText& source, const YAML::Exception& error) {
   if (error.mark.is_null()) return source.diagnostic(0, 0, "not valid YAML: " + error.msg, "");
-  return source.diagnostic(error.mark.line + 1, error.mark.column + 1,
-                           "not valid YAML: " + error.msg, "");
+  const int line = error.mark.line + 1;
+  const std::string start = source.excerpt(line, 1).text;
+  const std::size_t indent = start.find_first_not_of(" \t");
+  const bool tabbed = start.substr(0, indent).find('\t') != std::string::npos;
+  return source.diagnostic(line, error.mark.column + 1, "not valid YAML: " + error.msg,
+                           tabbed ? "indentation is spaces, not tabs" : "");
 }
 
 Diagnostic empty_problem(const SourceText& source) {
@@ -86,7 +90,10 @@ YamlTree parse_yaml(const SharedText& source) {
     }
   } catch (const YAML::Exception& error) {
     fatal.push_back(syntax_problem(*source, error));
+  } catch (const InputError& error) {
+    fatal = error.diagnostics;
   }
+  // What a parser makes of a text that was ended early says nothing.
   if (bytes.exceeded()) fatal = {lookahead_problem(*source, bytes.given())};
   std::vector<Diagnostic> problems = builder.take_problems();
   problems.insert(problems.end(), fatal.begin(), fatal.end());

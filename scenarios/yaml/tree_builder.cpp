@@ -46,8 +46,8 @@ std::uint32_t TreeBuilder::add(const YAML::Mark& mark, NodeKind kind, YAML::anch
 
 void TreeBuilder::refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
   if (tag.empty() || tag == "?" || tag == "!") return;
-  refuse(mark, "tags are not part of the scenario format",
-         "write the value without " + in_quotes(tag));
+  refuse(mark, "tags (!name) are not part of the scenario format",
+         "write the value without the tag");
 }
 
 void TreeBuilder::check_key(const YAML::Mark& mark, std::uint32_t node) const {
