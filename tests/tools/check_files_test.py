@@ -48,6 +48,10 @@ class CheckFiles(unittest.TestCase):
     def test_a_folder_of_code_without_a_readme_is_caught(self):
         self.assertEqual(findings({"sim/engine/a.cpp": ""}), ["sim/engine/README.md:1: is missing"])
 
+    def test_a_link_that_leads_nowhere_is_caught(self):
+        self.assertEqual(findings({"docs/a.md": "[b](b.md) [c](c.md#top)\n[web](https://example.org) [up](../README.md)\n",
+                                   "docs/b.md": "", "README.md": ""}), ["docs/a.md:1: leads to no file: c.md"])
+
     def test_one_readme_serves_all_tests(self):
         self.assertEqual(findings({"tests/core/a_test.cpp": "", "tests/README.md": ""}), [])
 
