@@ -57,23 +57,30 @@ Completion* CompletionPool::resolve_inputs(Completion& completion) {
     lane_math::raise_to(completion.start, input->end, lanes_);
   }
   std::copy_n(completion.start, lanes_, completion.end);
-  if (completion.duration != nullptr) {
-    if (draws_ == 1) {
-      lane_math::add(completion.end, *completion.duration, lanes_);
-    } else {
-      for (int first = 0; first < lanes_; first += draws_) {
-        lane_math::add_each(completion.end + first, completion.duration, draws_);
-      }
-    }
-  }
+  if (completion.duration != nullptr) add_duration(completion);
   completion.known = true;
   completion.inputs.clear();
   return nullptr;
 }
 
+void CompletionPool::add_duration(Completion& completion) const {
+  if (completion.slow != nullptr) {
+    for (int lane = 0; lane < lanes_; ++lane) {
+      completion.end[lane] += scale_q16(completion.duration[lane % draws_], completion.slow[lane]);
+    }
+  } else if (draws_ == 1) {
+    lane_math::add(completion.end, *completion.duration, lanes_);
+  } else {
+    for (int first = 0; first < lanes_; first += draws_) {
+      lane_math::add_each(completion.end + first, completion.duration, draws_);
+    }
+  }
+}
+
 void CompletionPool::recycle(Completion* completion) {
   completion->inputs.clear();
   completion->duration = nullptr;
+  completion->slow = nullptr;
   completion->charges = {};
   completion->transfer = TransferKind::count;
   completion->known = false;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "sim/engine/fixed_point.h"
 #include "sim/engine/lane_grid.h"
 #include "sim/engine/step_costs.h"
 
@@ -59,6 +60,7 @@ struct Completion {
   Picoseconds* end = nullptr;
   Picoseconds* arrival = nullptr;
   const Picoseconds* duration = nullptr;  // per draw; nullptr: takes no time
+  const FactorQ16* slow = nullptr;        // per lane, on the duration; nullptr: 1
   std::vector<CompletionRef> inputs;      // released once known
   WaitCharges charges;
   TransferKind transfer = TransferKind::count;  // count: not a transfer
@@ -94,6 +96,7 @@ class CompletionPool {
  private:
   friend class CompletionRef;
   Completion* resolve_inputs(Completion& completion);
+  void add_duration(Completion& completion) const;
   void recycle(Completion* completion);
 
   int lanes_;

@@ -75,8 +75,11 @@ const Picoseconds* LaneCosts::compute_each(std::uint32_t call, std::uint32_t op)
   return scratch_.data();
 }
 
-const Picoseconds* LaneCosts::price_each(std::uint32_t op) {
+const Picoseconds* LaneCosts::price_each(std::uint32_t op, const FactorQ16* factors) {
   spread(costs_.of(op));
+  if (factors != nullptr) {
+    lane_math::scale_each(scratch_.data(), factors, static_cast<int>(scratch_.size()));
+  }
   return scratch_.data();
 }
 

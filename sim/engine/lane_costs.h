@@ -32,7 +32,7 @@ class LaneCosts {
 
   /// Price of any other op: per draw, and per lane (valid until the next call).
   const Picoseconds* price(std::uint32_t op) const { return costs_.of(op); }
-  const Picoseconds* price_each(std::uint32_t op);
+  const Picoseconds* price_each(std::uint32_t op, const FactorQ16* factors = nullptr);
 
  private:
   std::size_t draws() const { return static_cast<std::size_t>(draws_); }

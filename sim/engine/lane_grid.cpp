@@ -18,19 +18,20 @@ std::vector<LaneGrid::Class> one_class_each(int size) {
 }
 
 /// Coordinates of `axis` grouped by what the slow ranks at that coordinate look like.
-std::vector<LaneGrid::Class> classes_of(const Mesh& mesh, Axis axis,
-                                        const std::vector<SlowRank>& slow_ranks) {
+std::vector<LaneGrid::Class> classes_of(const Mesh& mesh, Axis axis, const StepCosts& costs) {
   const Grid grid = dense_grid(mesh);
-  // Where on the other axes a slow rank stands, and how slow it is.
-  using Signature = std::vector<std::tuple<int, int, int, int, double>>;
+  // Where on the other axes a slow rank or link stands, on which communicator, and how slow it is.
+  using Signature = std::vector<std::tuple<int, std::uint32_t, double>>;
   std::vector<Signature> signatures(static_cast<std::size_t>(grid.size(axis)));
-  for (const SlowRank& slow : slow_ranks) {
-    Coordinates place = coordinates_of(grid, slow.rank);
+  const auto note = [&](int rank, std::uint32_t comm, double factor) {
+    Coordinates place = coordinates_of(grid, rank);
     const int coordinate = place.at(axis);
     place.set(axis, 0);
-    signatures[static_cast<std::size_t>(coordinate)].emplace_back(place.pp, place.tp, place.cp,
-                                                                  place.dp, slow.factor);
-  }
+    signatures[static_cast<std::size_t>(coordinate)].emplace_back(rank_of(grid, place), comm,
+                                                                  factor);
+  };
+  for (const SlowRank& slow : costs.slow_ranks) note(slow.rank, kNone, slow.factor);
+  for (const SlowLink& slow : costs.slow_links) note(slow.rank, slow.comm, slow.factor);
   std::vector<LaneGrid::Class> classes;
   std::map<Signature, std::size_t> class_of;
   for (int i = 0; i < grid.size(axis); ++i) {
@@ -88,9 +89,9 @@ LaneGrid unfolded_grid(const Mesh& mesh, int draws) {
 }
 
 LaneGrid folded_grid(const Mesh& mesh, const StepCosts& costs) {
-  return {.tp = classes_of(mesh, kAxisTp, costs.slow_ranks),
-          .cp = classes_of(mesh, kAxisCp, costs.slow_ranks),
-          .dp = classes_of(mesh, kAxisDp, costs.slow_ranks),
+  return {.tp = classes_of(mesh, kAxisTp, costs),
+          .cp = classes_of(mesh, kAxisCp, costs),
+          .dp = classes_of(mesh, kAxisDp, costs),
           .draws = costs.draws};
 }
 

@@ -3,9 +3,9 @@
 //
 // Every role has the same grid of lanes over (tp, cp, dp, draw). A grid axis lists *classes* of
 // coordinates: unfolded each coordinate is a class of its own; folded, coordinates that no slow
-// rank tells apart share one. This quotient is exact: ranks of a class do the same work at the same
-// times, and a collective starts at the maximum over its members, which repeated members do not
-// change.
+// rank or link tells apart share one. This quotient is exact: ranks of a class do the same work at
+// the same times, and a collective starts at the maximum over its members, which repeated members
+// do not change.
 //
 // lane = ((tp * cp_classes + cp) * dp_classes + dp) * draws + draw: a tp join is a vertical maximum
 // over contiguous planes.
@@ -40,7 +40,7 @@ struct LaneGrid {
 /// Every rank a lane of its own.
 LaneGrid unfolded_grid(const Mesh& mesh, int draws);
 
-/// The coarsest grid that keeps apart what `slow_ranks` tells apart.
+/// The coarsest grid that keeps apart what slow ranks and links tell apart.
 LaneGrid folded_grid(const Mesh& mesh, const StepCosts& costs);
 
 /// Replaces each lane's time by the maximum over its group along `axes` (mask of Axis bits; pp is

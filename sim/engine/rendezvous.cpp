@@ -7,14 +7,11 @@
 
 namespace windtunnel {
 
-Rendezvous::Rendezvous(const Program& program, const CompiledProgram& compiled,
-                       CompletionPool& pool)
-    : program_(program),
-      compiled_(compiled),
-      pool_(pool),
-      channels_(compiled.channels.size()),
-      gatherings_(program.comms.size()) {
-  for (Gathering& gathering : gatherings_) gathering.next.assign(program.roles.size(), 0);
+Rendezvous::Rendezvous(const Step& step)
+    : step_(step),
+      channels_(step.compiled.channels.size()),
+      gatherings_(step.program.comms.size()) {
+  for (Gathering& gathering : gatherings_) gathering.next.assign(step.program.roles.size(), 0);
 }
 
 CompletionRef Rendezvous::post(const Instruction& instruction, const Party& party) {
@@ -25,11 +22,12 @@ CompletionRef Rendezvous::post(const Instruction& instruction, const Party& part
     transfer = std::move(channel.unmatched.front());
     channel.unmatched.pop_front();
   } else {
-    const Channel& ends = compiled_.channels[instruction.channel];
-    transfer = pool_.make();
+    const Channel& ends = step_.compiled.channels[instruction.channel];
+    transfer = step_.pool.make();
     transfer->missing = 2;
     transfer->transfer = TransferKind::point_to_point;
     transfer->charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
+    transfer->slow = step_.slow_links.of_channel(instruction.channel);
     transfer->comm = instruction.comm;
     transfer->source = static_cast<std::int16_t>(ends.source);
     transfer->destination = static_cast<std::int16_t>(ends.destination);
@@ -48,9 +46,10 @@ CompletionRef Rendezvous::meet(const Instruction& instruction, const Party& part
   Gathering& gathering = gatherings_[instruction.comm];
   const std::size_t number = gathering.next[static_cast<std::size_t>(party.role)]++;
   while (number - gathering.first >= gathering.open.size()) {
-    CompletionRef meeting = pool_.make();
-    meeting->missing = compiled_.roles_of_comm[instruction.comm];
+    CompletionRef meeting = step_.pool.make();
+    meeting->missing = step_.compiled.roles_of_comm[instruction.comm];
     meeting->charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
+    meeting->slow = step_.slow_links.of_collective(party.role, instruction.comm);
     meeting->comm = instruction.comm;
     gathering.open.push_back(std::move(meeting));
   }
@@ -70,19 +69,19 @@ CompletionRef Rendezvous::meet(const Instruction& instruction, const Party& part
 
 void Rendezvous::arrive(Completion& completion, const Party& party) {
   CHECK(completion.missing > 0, "no more parties than the communicator has roles");
-  lane_math::raise_to(completion.start, party.floor, pool_.lanes());
+  lane_math::raise_to(completion.start, party.floor, step_.pool.lanes());
   completion.inputs.insert(completion.inputs.end(), party.inputs.begin(), party.inputs.end());
   if (--completion.missing > 0) return;
   if (completion.waiter >= 0) woken_.push_back(std::exchange(completion.waiter, -1));
   // Resolving now keeps chains of unresolved transfers short.
-  pool_.resolve(completion);
+  step_.pool.resolve(completion);
 }
 
 std::string Rendezvous::describe(const Completion& blocker) const {
-  const std::string comm = "'" + program_.comms[blocker.comm].name + "'";
+  const std::string comm = "'" + step_.program.comms[blocker.comm].name + "'";
   if (blocker.source < 0) {
     return "a collective on " + comm + ": " + std::to_string(blocker.missing) + " of " +
-           std::to_string(compiled_.roles_of_comm[blocker.comm]) + " roles have not arrived";
+           std::to_string(step_.compiled.roles_of_comm[blocker.comm]) + " roles have not arrived";
   }
   const bool sender_there = blocker.priced_by == blocker.source;
   return "the transfer from role " + std::to_string(blocker.source) + " to role " +

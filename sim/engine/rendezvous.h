@@ -13,12 +13,19 @@
 
 #include "sim/engine/completion.h"
 #include "sim/engine/instruction.h"
+#include "sim/engine/slow_links.h"
 
 namespace windtunnel {
 
 class Rendezvous {
  public:
-  Rendezvous(const Program& program, const CompiledProgram& compiled, CompletionPool& pool);
+  struct Step {
+    const Program& program;
+    const CompiledProgram& compiled;
+    const SlowLinks& slow_links;
+    CompletionPool& pool;
+  };
+  explicit Rendezvous(const Step& step);
 
   /// What a role brings: when it is ready (at `floor` on each lane and when `inputs` are done) and,
   /// of a sender or a collective, what the transfer costs.
@@ -54,9 +61,7 @@ class Rendezvous {
   };
   void arrive(Completion& completion, const Party& party);
 
-  const Program& program_;
-  const CompiledProgram& compiled_;
-  CompletionPool& pool_;
+  Step step_;
   std::vector<Open> channels_;
   std::vector<Gathering> gatherings_;  // per communicator
   std::vector<int> woken_;

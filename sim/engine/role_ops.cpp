@@ -123,10 +123,11 @@ void RoleSweep::run_join(const Instruction& i) {
     compute_.idle_until(ready_.data(), kStraggler);
   }
   if (step_.recorder != nullptr) trace_start(compute_.tail());
-  if (step_.costs.draws == 1) {
+  const FactorQ16* slow = step_.slow_links.of_collective(index_, i.comm);
+  if (step_.costs.draws == 1 && slow == nullptr) {
     compute_.communicate(*costs_.price(i.op), i.category);
   } else {
-    compute_.communicate(costs_.price_each(i.op), i.category);
+    compute_.communicate(costs_.price_each(i.op, slow), i.category);
   }
   if (i.shared_comm) std::copy_n(compute_.tail(), lanes_, comm_tail(i));
   if (step_.recorder != nullptr) trace(i, compute_.tail());
@@ -142,7 +143,8 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
   done->has_arrival = true;
   join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
   std::copy_n(ready_.data(), lanes_, done->start);
-  const Picoseconds* durations = costs_.price_each(i.op);
+  const Picoseconds* durations =
+      costs_.price_each(i.op, step_.slow_links.of_collective(index_, i.comm));
   if (overlap_.enabled()) durations = beside_compute(i, durations);
   std::copy_n(ready_.data(), lanes_, done->end);
   lane_math::add_each(done->end, durations, lanes_);

@@ -51,7 +51,8 @@ RoleSweep::RoleSweep(const Step& step, int role)
       ready_(static_cast<std::size_t>(lanes_)),
       scratch_(static_cast<std::size_t>(lanes_)) {
   const bool lanes_are_draws = lanes_ == step.grid.draws;
-  if (lanes_are_draws && costs_.by_draw_only() && step.recorder == nullptr) {
+  if (lanes_are_draws && costs_.by_draw_only() && !step.slow_links.any() &&
+      step.recorder == nullptr) {
     stretch_costs_ = std::make_unique<StretchCosts>(code_, costs_, step.costs);
   }
 }

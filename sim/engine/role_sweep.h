@@ -26,6 +26,7 @@ class RoleSweep {
     const CompiledProgram& compiled;
     const StepCosts& costs;
     const LaneGrid& grid;
+    const SlowLinks& slow_links;
     CompletionPool& pool;
     Rendezvous& rendezvous;
     TraceRecorder* recorder = nullptr;  // of this role; nullptr: no trace

@@ -20,8 +20,10 @@ class Sweep {
         grid_(options.ranks == Ranks::all || costs.jitter.sigma > 0
                   ? unfolded_grid(program.mesh, costs.draws)
                   : folded_grid(program.mesh, costs)),
+        slow_links_(program, compiled_, costs, grid_),
         pool_(grid_),
-        rendezvous_(program, compiled_, pool_) {
+        rendezvous_(
+            {.program = program, .compiled = compiled_, .slow_links = slow_links_, .pool = pool_}) {
     const int roles = static_cast<int>(program.roles.size());
     if (options.trace) {
       for (int r = 0; r < roles; ++r) recorders_.emplace_back(r, grid_.lanes());
@@ -33,6 +35,7 @@ class Sweep {
               .compiled = compiled_,
               .costs = costs,
               .grid = grid_,
+              .slow_links = slow_links_,
               .pool = pool_,
               .rendezvous = rendezvous_,
               .recorder = options.trace ? &recorders_[static_cast<std::size_t>(r)] : nullptr},
@@ -101,6 +104,7 @@ class Sweep {
 
   CompiledProgram compiled_;
   LaneGrid grid_;
+  SlowLinks slow_links_;
   CompletionPool pool_;  // outlives everything that holds a completion
   Rendezvous rendezvous_;
   std::vector<TraceRecorder> recorders_;

@@ -53,6 +53,14 @@ struct SlowRank {
   double factor = 1.0;
 };
 
+/// A rank whose link is slow: collectives and transfers on `comm` that it takes part in take
+/// `factor` times as long (the largest of the members' factors). Valid range: 1 to 1000.
+struct SlowLink {
+  int rank = 0;
+  std::uint32_t comm = 0;  // index into Program::comms
+  double factor = 1.0;
+};
+
 struct StepCosts {
   int draws = 1;
   /// [op * draws + draw], op an index of Program::ops. Compute, collectives, sends and host work; a
@@ -63,6 +71,7 @@ struct StepCosts {
   int run_ahead = 0;
   std::vector<double> role_factor;  // [role]: on the role's compute ops; empty: 1
   std::vector<SlowRank> slow_ranks;
+  std::vector<SlowLink> slow_links;
   Jitter jitter;
   Theft theft;
 

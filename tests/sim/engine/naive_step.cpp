@@ -80,6 +80,15 @@ class Walks {
     return cost;
   }
 
+  Picoseconds slowed(Picoseconds price, std::uint32_t comm, const std::vector<int>& group) const {
+    double most = 1;
+    for (const SlowLink& slow : costs_.slow_links) {
+      const bool in_group = std::find(group.begin(), group.end(), slow.rank) != group.end();
+      if (slow.comm == comm && in_group) most = std::max(most, slow.factor);
+    }
+    return scale_q16(price, to_q16(most));
+  }
+
   void issue(Rank& r, int launches) const {
     if (launches == 0) return;
     if (costs_.run_ahead > 0) {
@@ -164,7 +173,7 @@ class Walks {
     const int lowest = members(program_.mesh, comm, r.rank).front();
     Picoseconds& start = meetings_[{op.comm, lowest, r.met[op.comm]++}];
     raise(start, arrival);
-    return start + duration;
+    return start + slowed(duration, op.comm, members(program_.mesh, comm, r.rank));
   }
 
   void walk_posts(Rank& r, const std::vector<const Op*>& group) {
@@ -185,7 +194,8 @@ class Walks {
       Transfer& transfer = transfers_[{op->comm, source, destination, number}];
       raise(sends ? transfer.send : transfer.recv, posted);
       if (sends) {
-        transfer.duration = *costs_.of(static_cast<std::uint32_t>(op - program_.ops.data()));
+        const Picoseconds price = *costs_.of(static_cast<std::uint32_t>(op - program_.ops.data()));
+        transfer.duration = slowed(price, op->comm, {source, destination});
       }
       done = std::max(done, end_of({op->comm, source, destination, number}));
     }

@@ -17,7 +17,7 @@ namespace {
 
 using toy::Toy;
 
-/// Up to two slow ranks, a slow role now and then.
+/// Up to two slow ranks, up to two slow links, a slow role now and then.
 void slow_some(Toy& toy, std::uint64_t seed) {
   const int ranks = static_cast<int>(toy.program.mesh.ranks());
   const auto pick = [&](std::uint64_t what, int sides) {
@@ -28,6 +28,13 @@ void slow_some(Toy& toy, std::uint64_t seed) {
     const bool known = std::any_of(toy.costs.slow_ranks.begin(), toy.costs.slow_ranks.end(),
                                    [&](const SlowRank& slow) { return slow.rank == rank; });
     if (!known) toy.costs.slow_ranks.push_back({.rank = rank, .factor = 1.1 + 0.3 * k});
+  }
+  for (int k = 0; k < pick(6, 3); ++k) {
+    const auto place = 7 + 2 * static_cast<std::uint64_t>(k);
+    toy.costs.slow_links.push_back({.rank = pick(place, ranks),
+                                    .comm = static_cast<std::uint32_t>(pick(
+                                        place + 1, static_cast<int>(toy.program.comms.size()))),
+                                    .factor = 1.5 + k});
   }
   if (pick(5, 3) == 0) {
     toy.costs.role_factor.assign(toy.program.roles.size(), 1.0);
@@ -63,13 +70,15 @@ int folded_lane(const StepTiming& folded, const StepTiming& all, const Toy& toy,
   const Grid grid = dense_grid(toy.program.mesh);
   const auto factors = [&](const Coordinates& place, Axis axis) {
     // What the slow ranks look like from this coordinate of the axis.
-    std::vector<std::tuple<int, double>> seen;
-    for (const SlowRank& slow : toy.costs.slow_ranks) {
-      Coordinates at = coordinates_of(grid, slow.rank);
-      if (at.at(axis) != place.at(axis)) continue;
+    std::vector<std::tuple<int, std::uint32_t, double>> seen;
+    const auto note = [&](int rank, std::uint32_t comm, double factor) {
+      Coordinates at = coordinates_of(grid, rank);
+      if (at.at(axis) != place.at(axis)) return;
       at.set(axis, 0);
-      seen.emplace_back(rank_of(grid, at), slow.factor);
-    }
+      seen.emplace_back(rank_of(grid, at), comm, factor);
+    };
+    for (const SlowRank& slow : toy.costs.slow_ranks) note(slow.rank, kNone, slow.factor);
+    for (const SlowLink& slow : toy.costs.slow_links) note(slow.rank, slow.comm, slow.factor);
     std::sort(seen.begin(), seen.end());
     return seen;
   };
