@@ -1,6 +1,7 @@
 #include "models/allocator/caching_allocator.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/check.h"
 #include "core/counter_random.h"
@@ -19,22 +20,15 @@ void CachingAllocator::reset(AllocatorSettings settings) {
 }
 
 CachingAllocator::Block CachingAllocator::alloc_block(std::int64_t size, std::uint32_t pool) {
-  if (pool >= pools_.size()) {
-    pools_.resize(pool + 1);
-    unmapped_.resize(pool + 1);
-  }
+  if (pool >= pools_.size()) [[unlikely]]
+    add_pools(pool + 1);
   Block block = take_cached(size, pool);
-  if (block == kNoBlock) {
-    block = take_from_device(size, pool);
-    if (block == kNoBlock) {
-      empty_cache();
-      ++stats_.retries;
-      block = take_from_device(size, pool);
-      if (block == kNoBlock) return kOutOfMemory;
-    }
+  if (block == kNoBlock) [[unlikely]] {
+    block = take_from_device_or_retry(size, pool);
+    if (block == kNoBlock) return kOutOfMemory;
   }
   const std::int64_t rest = blocks_[block].size - size;
-  if (rest >= least_rest(is_small_pool(pool) || settings_.expandable_segments)) {
+  if (rest > 0 && rest >= least_rest(is_small_pool(pool) || settings_.expandable_segments)) {
     put_in_cache(split_off(block, size));
   }
   Record& record = blocks_[block];
@@ -45,8 +39,14 @@ CachingAllocator::Block CachingAllocator::alloc_block(std::int64_t size, std::ui
 }
 
 void CachingAllocator::free(Block block) {
-  stats_.allocated -= blocks_[block].size;
-  put_in_cache(merge_with_neighbours(block));
+  const Record& record = blocks_[block];
+  stats_.allocated -= record.size;
+  put_in_cache(has_free_neighbour(record) ? merge_with_neighbours(block) : block);
+}
+
+void CachingAllocator::add_pools(std::uint32_t count) {
+  pools_.resize(count);
+  unmapped_.resize(count);
 }
 
 void CachingAllocator::retire(Block block) {
@@ -69,6 +69,15 @@ CachingAllocator::Block CachingAllocator::take_cached(std::int64_t size, std::ui
   const Block block = cached.take(found);
   leave_cache(block);
   return block;
+}
+
+CachingAllocator::Block CachingAllocator::take_from_device_or_retry(std::int64_t size,
+                                                                    std::uint32_t pool) {
+  const Block block = take_from_device(size, pool);
+  if (block != kNoBlock) return block;
+  empty_cache();
+  ++stats_.retries;
+  return take_from_device(size, pool);
 }
 
 CachingAllocator::Block CachingAllocator::take_from_device(std::int64_t size, std::uint32_t pool) {
@@ -172,14 +181,21 @@ CachingAllocator::Block CachingAllocator::merge_with_neighbours(Block block) {
   return block;
 }
 
-std::int64_t CachingAllocator::returnable(const Record& record) const {
-  if (!settings_.expandable_segments) {
-    return record.prev == kNoBlock && record.next == kNoBlock ? record.size : 0;
-  }
-  const std::int64_t page = page_bytes(is_small_pool(record.pool));
-  const std::int64_t pages =
-      (record.address + record.size) / page - (record.address + page - 1) / page;
-  return pages > 0 ? pages * page : 0;
+bool CachingAllocator::has_free_neighbour(const Record& record) const {
+  return (record.next != kNoBlock && blocks_[record.next].state == State::free) ||
+         (record.prev != kNoBlock && blocks_[record.prev].state == State::free);
+}
+
+std::int64_t CachingAllocator::whole_pages(const Record& record) {
+  // Written out per size class: division by a constant is a multiplication.
+  const auto inside = [&](auto page) {
+    constexpr std::int64_t kPage = decltype(page)::value;
+    const std::int64_t begin = (record.address + kPage - 1) / kPage;
+    return std::max<std::int64_t>((record.address + record.size) / kPage - begin, 0) * kPage;
+  };
+  return is_small_pool(record.pool)
+             ? inside(std::integral_constant<std::int64_t, kSmallSegmentBytes>{})
+             : inside(std::integral_constant<std::int64_t, kLargeSegmentBytes>{});
 }
 
 void CachingAllocator::put_in_cache(Block block) {

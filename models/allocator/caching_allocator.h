@@ -130,11 +130,19 @@ class CachingAllocator {
   Block split_off(Block block, std::int64_t size);  // the part behind the first `size` bytes
   void absorb_next(Block block);
   Block merge_with_neighbours(Block block);
-  std::int64_t returnable(const Record& record) const;
+  bool has_free_neighbour(const Record& record) const;
+  /// Bytes of a cached block that emptying the cache gives back.
+  std::int64_t returnable(const Record& record) const {
+    if (settings_.expandable_segments) return whole_pages(record);
+    return record.prev == kNoBlock && record.next == kNoBlock ? record.size : 0;
+  }
+  static std::int64_t whole_pages(const Record& record);
   void put_in_cache(Block block);
   void leave_cache(Block block);  // counters only; the caller takes the pool's entry
   Block take_cached(std::int64_t size, std::uint32_t pool);
   Block take_from_device(std::int64_t size, std::uint32_t pool);
+  Block take_from_device_or_retry(std::int64_t size, std::uint32_t pool);
+  void add_pools(std::uint32_t count);
   void note_peaks();
 
   // Expandable segments.

@@ -30,14 +30,13 @@ class FreeBlocks {
 
   /// The first entry of at least `bytes`, or a position past the end.
   Position best_fit(std::int64_t bytes) const {
-    const auto units = units_of(bytes);
+    const std::uint32_t units = units_of(bytes);
     const std::uint32_t bin = bin_of(units);
     const std::vector<Entry>& entries = bins_[bin];
-    if (!entries.empty() && entries.back().units >= units) {
+    if (!entries.empty() && entries.back().units >= units) [[likely]] {
       return {bin, static_cast<std::uint32_t>(entries.size()) - 1};
     }
-    const std::uint32_t large_enough = rank(entries, {.address = -1, .units = units});
-    return large_enough > 0 ? Position{bin, large_enough - 1} : first_from(bin + 1);
+    return best_fit_behind(bin, units);
   }
 
   Position next(Position at) const {
@@ -50,10 +49,10 @@ class FreeBlocks {
   std::uint32_t take(Position place) {
     std::vector<Entry>& entries = bins_[place.bin];
     const std::uint32_t block = entries[place.index].block;
-    if (place.index + 1 == entries.size()) {
+    if (place.index + 1 == entries.size()) [[likely]] {
       entries.pop_back();
     } else {
-      entries.erase(entries.begin() + place.index);
+      erase(entries, place.index);
     }
     if (entries.empty()) used_[place.bin / 64] &= ~(1ULL << (place.bin % 64));
     return block;
@@ -64,17 +63,19 @@ class FreeBlocks {
     const std::uint32_t bin = bin_of(entry.units);
     std::vector<Entry>& entries = bins_[bin];
     used_[bin / 64] |= 1ULL << (bin % 64);
-    if (entries.empty() || before(entry, entries.back())) {
+    if (entries.empty() || before(entry, entries.back())) [[likely]] {
       entries.push_back(entry);
     } else {
-      entries.insert(entries.begin() + rank(entries, entry), entry);
+      insert_between(entries, entry);
     }
   }
 
   void remove(std::int64_t bytes, std::int64_t address) {
     const Entry entry{.address = address, .units = units_of(bytes)};
     const std::uint32_t bin = bin_of(entry.units);
-    take({bin, rank(bins_[bin], entry)});
+    const std::vector<Entry>& entries = bins_[bin];
+    const std::uint32_t last = static_cast<std::uint32_t>(entries.size()) - 1;
+    take({bin, entries[last].address == address ? last : rank(entries, entry)});
   }
 
   /// Empties the pool and keeps its storage.
@@ -85,7 +86,7 @@ class FreeBlocks {
 
  private:
   static std::uint32_t units_of(std::int64_t bytes) {
-    return static_cast<std::uint32_t>(bytes / kMinBlockBytes);
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(bytes) / kMinBlockBytes);
   }
 
   static std::uint32_t bin_of(std::uint32_t units) {
@@ -94,20 +95,37 @@ class FreeBlocks {
     return (log - 2) * 8 + ((units >> (log - 3)) & 7);
   }
 
+  /// Without branches: which of two entries comes first is not predictable.
   static bool before(const Entry& a, const Entry& b) {
-    return a.units != b.units ? a.units < b.units : a.address < b.address;
+    const bool smaller = a.units < b.units;
+    const bool lower = (a.units == b.units) & (a.address < b.address);
+    return smaller | lower;
   }
 
-  /// Index of the first entry in the descending array that is not after `entry`.
+  /// Index of the first entry in the descending array that is not after `entry`. The number of
+  /// iterations depends on the array's size alone.
   static std::uint32_t rank(const std::vector<Entry>& entries, const Entry& entry) {
-    std::size_t low = 0, count = entries.size();
-    while (count > 0) {
+    const Entry* base = entries.data();
+    std::size_t count = entries.size();
+    if (count == 0) return 0;
+    while (count > 1) {
       const std::size_t half = count / 2;
-      const bool after = before(entry, entries[low + half]);
-      low = after ? low + half + 1 : low;
-      count = after ? count - half - 1 : half;
+      base += half * static_cast<std::size_t>(before(entry, base[half - 1]));
+      count -= half;
     }
-    return static_cast<std::uint32_t>(low);
+    return static_cast<std::uint32_t>(base - entries.data()) + (before(entry, *base) ? 1U : 0U);
+  }
+
+  // Kept out of line so that the common paths above stay short.
+  [[gnu::noinline]] Position best_fit_behind(std::uint32_t bin, std::uint32_t units) const {
+    const std::uint32_t fitting = rank(bins_[bin], {.address = -1, .units = units});
+    return fitting > 0 ? Position{bin, fitting - 1} : first_from(bin + 1);
+  }
+  [[gnu::noinline]] static void erase(std::vector<Entry>& entries, std::uint32_t index) {
+    entries.erase(entries.begin() + index);
+  }
+  [[gnu::noinline]] static void insert_between(std::vector<Entry>& entries, const Entry& entry) {
+    entries.insert(entries.begin() + rank(entries, entry), entry);
   }
 
   Position first_from(std::uint32_t bin) const {

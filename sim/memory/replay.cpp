@@ -33,6 +33,7 @@ class Replay {
         live_(ops_.slots.size(), 0) {}
 
   ReplayResult run() {
+    result_.timeline.reserve(role_.prologue.size() + 2 * role_.calls.size());
     run_calls(-1, ops_.prologue);
     for (int step = 0; step < 2 && !result_.oom; ++step) run_step(step);
     if (peak_is_now_) live_at_peak_ = live_;

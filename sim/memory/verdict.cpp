@@ -1,8 +1,12 @@
 #include "sim/memory/verdict.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <exception>
 #include <numbers>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "core/check.h"
@@ -39,6 +43,32 @@ StageNeed stage_memory(const Program& program, int role, const MemoryQuestion& q
   return stage;
 }
 
+/// Every role's stage, in the order of roles; `question.threads` of them at a time.
+std::vector<StageNeed> all_stages(const Program& program, const MemoryQuestion& question) {
+  const int roles = static_cast<int>(program.roles.size());
+  std::vector<StageNeed> stages(program.roles.size());
+  std::vector<std::exception_ptr> failures(program.roles.size());
+  std::atomic<int> next = 0;
+  const auto work = [&] {
+    for (int role = next++; role < roles; role = next++) {
+      const auto r = static_cast<std::size_t>(role);
+      try {
+        stages[r] = stage_memory(program, role, question);
+      } catch (...) {
+        failures[r] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> others;
+  for (int t = 1; t < std::min(question.threads, roles); ++t) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  return stages;
+}
+
 }  // namespace
 
 double oom_probability(std::int64_t need, std::int64_t capacity, double sigma) {
@@ -54,21 +84,17 @@ MemoryVerdict verdict_of(double oom_probability) {
 }
 
 MemoryReport assess_memory(const Program& program, const MemoryQuestion& question) {
-  MemoryReport report{.capacity_bytes = question.device.capacity_bytes};
-  for (std::size_t role = 0; role < program.roles.size(); ++role) {
-    report.stages.push_back(stage_memory(program, static_cast<int>(role), question));
-    const StageNeed& stage = report.stages.back();
-    const StageNeed& fullest = report.stages[static_cast<std::size_t>(report.fullest)];
-    const auto fuller = [](const StageNeed& a, const StageNeed& b) {
-      return std::pair(a.oom_probability, a.need) > std::pair(b.oom_probability, b.need);
-    };
-    if (fuller(stage, fullest)) report.fullest = static_cast<int>(role);
-  }
+  MemoryReport report{.capacity_bytes = question.device.capacity_bytes,
+                      .stages = all_stages(program, question)};
   if (report.stages.empty()) return report;
-  const StageNeed& fullest = report.stages[static_cast<std::size_t>(report.fullest)];
-  report.oom_probability = fullest.oom_probability;
+  const auto emptier = [](const StageNeed& a, const StageNeed& b) {
+    return std::pair(a.oom_probability, a.need) < std::pair(b.oom_probability, b.need);
+  };
+  const auto fullest = std::max_element(report.stages.begin(), report.stages.end(), emptier);
+  report.fullest = static_cast<int>(fullest - report.stages.begin());
+  report.oom_probability = fullest->oom_probability;
   report.verdict = verdict_of(report.oom_probability);
-  report.margin_bytes = report.capacity_bytes - fullest.need;
+  report.margin_bytes = report.capacity_bytes - fullest->need;
   return report;
 }
 

@@ -62,6 +62,7 @@ struct MemoryQuestion {
   int domain_ranks = 8;  // ranks that share an NVLink domain
   bool expandable_segments = false;
   double sigma = kSigmaSourceUnknown;
+  int threads = 1;  // stages are independent; the answer does not depend on it
 };
 
 /// P(true need > capacity).

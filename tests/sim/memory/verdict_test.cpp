@@ -145,6 +145,24 @@ TEST(MemoryVerdict, CachedMemoryIsNotNeed) {
   EXPECT_GT(small.stages[0].replay.retries, 0);
 }
 
+TEST(MemoryVerdict, ThreadsDoNotChangeTheAnswer) {
+  Program program = test::tiny_pipeline({.statics = {kGiB}, .kept = {kGiB, 3 * kMiB}, .pp = 4});
+  for (int copy = 1; copy < 5; ++copy) {
+    program.roles.push_back(program.roles[0]);
+    program.roles.back().slots[0].elements = copy * kGiB;
+  }
+  MemoryQuestion asked = question(8 * kGiB);
+  const auto one = assess_memory(program, asked);
+  asked.threads = 3;
+  const auto three = assess_memory(program, asked);
+  EXPECT_EQ(one.fullest, three.fullest);
+  EXPECT_EQ(one.margin_bytes, three.margin_bytes);
+  ASSERT_EQ(three.stages.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(one.stages[i].peak_reserved, three.stages[i].peak_reserved) << i;
+  }
+}
+
 TEST(MemoryVerdict, TheFullestStageDecides) {
   Program program = test::tiny_pipeline({.statics = {kGiB}, .kept = {kGiB}, .pp = 4, .rank = 3});
   program.roles.push_back(program.roles[0]);
