@@ -2,7 +2,8 @@
 
 namespace windtunnel {
 
-EventRegisters number_registers(const ProgramFacts& facts, std::size_t role) {
+EventRegisters number_registers(const ProgramFacts& facts, std::size_t role,
+                                const std::vector<RegisterNeed>& needs) {
   const Program& p = facts.program;
   const Role& r = p.roles[role];
   constexpr int kNoChunk = -2, kSeveral = -3;
@@ -17,21 +18,36 @@ EventRegisters number_registers(const ProgramFacts& facts, std::size_t role) {
       chunk = chunk == kNoChunk || chunk == variant.call.chunk ? variant.call.chunk : kSeveral;
     }
   }
-  EventRegisters registers;
-  const auto m = static_cast<std::uint32_t>(p.job.micro_batches);
+  // Registers of one frame lie side by side: events of one chunk form a group, those of several
+  // chunks another.
+  std::vector<std::uint32_t> group_size(r.chunks.size() + 1, 0),
+      group_first(r.chunks.size() + 1, 0);
+  const auto group_of = [&](std::size_t e) {
+    return chunk_of[e] == kSeveral ? r.chunks.size() : static_cast<std::size_t>(chunk_of[e]);
+  };
+  const auto in_frame = [&](std::size_t e) {
+    return needs[e] == RegisterNeed::per_frame && chunk_of[e] != kNoChunk;
+  };
+  EventRegisters registers{.places = std::vector<EventPlace>(r.events.size())};
   for (std::size_t e = 0; e < r.events.size(); ++e) {
-    EventPlace place{.first = registers.count};
-    if (!r.events[e].per_frame) {
-      registers.count += 1;
-    } else if (chunk_of[e] != kSeveral) {
-      place.per_batch = 1;
-      registers.count += m;
-    } else {
-      place.per_batch = 1;
-      place.per_chunk = m;
-      registers.count += m * static_cast<std::uint32_t>(r.chunks.size());
+    if (in_frame(e)) {
+      registers.places[e].first = group_size[group_of(e)]++;
+    } else if (needs[e] != RegisterNeed::none) {
+      registers.places[e].first = registers.count++;
     }
-    registers.places.push_back(place);
+  }
+  const auto m = static_cast<std::uint32_t>(p.job.micro_batches);
+  const auto chunks = static_cast<std::uint32_t>(r.chunks.size());
+  for (std::size_t g = 0; g < group_size.size(); ++g) {
+    group_first[g] = registers.count;
+    registers.count += group_size[g] * m * (g == chunks ? chunks : 1);
+  }
+  for (std::size_t e = 0; e < r.events.size(); ++e) {
+    if (!in_frame(e)) continue;
+    EventPlace& place = registers.places[e];
+    place.first += group_first[group_of(e)];
+    place.per_batch = group_size[group_of(e)];
+    if (chunk_of[e] == kSeveral) place.per_chunk = place.per_batch * m;
   }
   return registers;
 }

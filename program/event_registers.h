@@ -27,7 +27,13 @@ struct EventRegisters {
   std::uint32_t count = 0;
 };
 
+/// What an event needs. One register does for an event of a frame, too, when every wait has its
+/// record before it in its own segment.
+enum class RegisterNeed : std::uint8_t { none, one, per_frame };
+
+/// `needs` has an entry per event of the role.
 /// Precondition: events of a frame are named by calls that have one (`find_bad_indices`).
-EventRegisters number_registers(const ProgramFacts& facts, std::size_t role);
+EventRegisters number_registers(const ProgramFacts& facts, std::size_t role,
+                                const std::vector<RegisterNeed>& needs);
 
 }  // namespace windtunnel

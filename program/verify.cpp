@@ -36,6 +36,10 @@ constexpr std::array kChecks{
              "waits have a record before them, and no role is stuck when all streams run as far as "
              "they can",
              check_progress},
+    CheckRow{
+        "hazards",
+        "uses of memory on different streams are ordered by events, over the step's border too",
+        check_hazards},
 };
 
 constexpr std::size_t kShown = 8;  // violations in the error: enough to see the pattern

@@ -1,13 +1,16 @@
 // Does every stream of every role get to its end?
 //
 // A dry run without time. Each stream is a first-in first-out line of what can block (sync_ops.h):
-// a wait lets pass when its event's latest record before it has run; a send and its receive when
-// both stand at the head of their lines (grouped transfers reach the head together); a shared
-// collective when it does so on all its roles; a host synchronisation stops the host from issuing.
-// Running further ahead never blocks anything, so a host may pause at will: it issues on only when
-// every role is stuck.
+// a wait lets pass when the line its event was recorded on has passed that point; a send and its
+// receive when both stand at the head of their lines (grouped transfers reach the head together); a
+// shared collective when it does so on all its roles; a host synchronisation stops the host from
+// issuing. Running further ahead never blocks anything, so a host may pause at will: it issues on
+// only when every role is stuck.
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 
 #include "program/sync_ops.h"
 #include "program/verify_checks.h"
@@ -17,26 +20,37 @@ namespace windtunnel {
 namespace {
 
 constexpr std::size_t kStreams = static_cast<std::size_t>(Stream::count);
-constexpr std::size_t kRunAhead = 192;  // ops in line before a host pauses: stays in the cache
+constexpr std::size_t kRunAhead = 48;  // ops in line before a host pauses: stays in the cache
+constexpr std::uint32_t kNeverRecorded = kNone;
+
+/// A point of a line: so many ops stood in it before.
+struct Point {
+  Stream stream = Stream::compute;
+  std::uint32_t position = kNeverRecorded;
+};
 
 /// An op in the line of its stream.
 struct Waiting {
   const SyncOp* op = nullptr;
   std::uint32_t call = 0;
-  std::uint32_t reg = 0;     // event ops: the register
-  std::uint32_t ticket = 0;  // event ops: how many records the register must have seen;
-                             // others, once posted: how many ops their line had posted before
+  std::uint32_t ticket = 0;  // once posted: how many ops its meeting place had seen before it
+  Point until;               // wait: the point to pass
 };
 
 struct Line {
   std::vector<Waiting> items;
   std::size_t head = 0, posted = 0;  // items before `posted` are announced to their partners
+  std::uint32_t passed = 0;          // ops that have left the line, ever
 
   bool empty() const { return head == items.size(); }
-};
-
-struct Register {
-  std::uint32_t issued = 0, run = 0;  // records
+  /// Ops that ever stood in the line.
+  std::uint32_t entered() const { return passed + static_cast<std::uint32_t>(items.size() - head); }
+  void drop_passed() {
+    if (head < kRunAhead && !empty()) return;
+    items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(head));
+    posted -= std::min(posted, head);
+    head = 0;
+  }
 };
 
 /// Sends and receives posted on one channel.
@@ -47,12 +61,13 @@ struct Meeting {
 struct RoleRun {
   RoleSyncOps ops;
   std::array<Line, kStreams> lines;
-  std::vector<Register> registers;
+  std::vector<Point> registers;        // the latest record of each event
   std::vector<std::uint32_t> arrived;  // by communicator: shared collectives posted
   std::uint32_t next_call = 0;
   std::uint32_t next_op = 0;  // within the next call
   std::size_t in_line = 0;    // ops in all lines
   bool ready = true;          // stands in the list of roles to run
+  bool moved = false;         // a line has passed an op that others may wait for
 };
 
 class DryRun {
@@ -103,31 +118,27 @@ class DryRun {
   void run_role(std::size_t r, std::size_t ahead) {
     RoleRun& role = roles_[r];
     const std::size_t calls = program_.roles[r].calls.size();
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (Line& line : role.lines) {
-        if (!line.empty()) progress |= advance(r, line);
+    role.moved = true;
+    do {
+      while (role.moved) {
+        role.moved = false;
+        for (Line& line : role.lines) {
+          if (!line.empty()) advance(r, line);
+        }
       }
-      if (role.next_call < calls && role.in_line < ahead) progress |= issue_call(r);
-    }
+    } while (role.next_call < calls && role.in_line < ahead && issue_call(r));
   }
 
   /// Issues the rest of the next call; false when the host could not go on at all.
   bool issue_call(std::size_t r) {
     RoleRun& role = roles_[r];
     const std::uint32_t at = role.next_call;
-    const Call& call = program_.roles[r].calls[at];
     const std::span<const SyncOp> ops = role.ops.of(facts_.roles[r].variant_of_call[at]);
     bool issued = false;
     for (; role.next_op < ops.size(); ++role.next_op) {
       const SyncOp& op = ops[role.next_op];
-      if (op.kind == OpKind::host_sync) {
-        const Register& reg = role.registers[op.event.of(call)];
-        if (reg.run < reg.issued) return issued;
-        if (reg.issued == 0) report_no_record(r, at, op.op);
-      } else {
-        put_in_line(r, at, op);
-      }
+      if (op.kind == OpKind::host_sync && !passed(r, latest_record(r, at, op))) return issued;
+      if (op.kind != OpKind::host_sync) issue(r, at, op);
       issued = true;
     }
     role.next_op = 0;
@@ -135,46 +146,52 @@ class DryRun {
     return true;
   }
 
-  void put_in_line(std::size_t r, std::uint32_t call, const SyncOp& op) {
+  bool passed(std::size_t r, const Point& point) const {
+    return roles_[r].lines[static_cast<std::size_t>(point.stream)].passed >= point.position;
+  }
+
+  Point latest_record(std::size_t r, std::uint32_t call, const SyncOp& op) {
+    const Point point = roles_[r].registers[op.event.of(program_.roles[r].calls[call])];
+    if (point.position != kNeverRecorded) return point;
+    violations_.add(place_text(program_, {r, call, op.op}) + ": nothing has recorded the event");
+    return {.stream = op.stream, .position = 0};
+  }
+
+  void issue(std::size_t r, std::uint32_t call, const SyncOp& op) {
     RoleRun& role = roles_[r];
-    Waiting item{.op = &op, .call = call};
-    if (op.kind == OpKind::record || op.kind == OpKind::wait) {
-      item.reg = op.event.of(program_.roles[r].calls[call]);
-      Register& reg = role.registers[item.reg];
-      if (op.kind == OpKind::record) ++reg.issued;
-      item.ticket = reg.issued;
-      if (reg.issued == 0) return report_no_record(r, call, op.op);
-    }
     Line& line = role.lines[static_cast<std::size_t>(op.stream)];
+    if (op.kind == OpKind::record) {
+      role.registers[op.event.of(program_.roles[r].calls[call])] = {op.stream, line.entered()};
+      return;
+    }
+    Waiting item{.op = &op, .call = call};
+    if (op.kind == OpKind::wait) {
+      item.until = latest_record(r, call, op);
+      if (passed(r, item.until)) return;
+    }
     line.items.push_back(item);
     ++role.in_line;
     if (line.items.size() - line.head == 1 || op.grouped) advance(r, line);
   }
 
-  /// Runs what can run at the head of the line; whether anything did.
-  bool advance(std::size_t r, Line& line) {
-    RoleRun& role = roles_[r];
-    const std::size_t before = line.head;
+  /// Runs what can run at the head of the line.
+  void advance(std::size_t r, Line& line) {
+    const std::uint32_t before = line.passed;
     while (!line.empty()) {
-      Waiting& item = line.items[line.head];
-      if (item.op->kind == OpKind::record) {
-        Register& reg = role.registers[item.reg];
-        reg.run = std::max(reg.run, item.ticket);
-      } else if (item.op->kind == OpKind::wait) {
-        if (role.registers[item.reg].run < item.ticket) break;
+      const Waiting& item = line.items[line.head];
+      if (item.op->kind == OpKind::wait) {
+        if (!passed(r, item.until)) break;
       } else {
         post(r, line);
         if (!met(r, item)) break;
       }
       ++line.head;
-      --role.in_line;
+      ++line.passed;
     }
-    const bool progress = line.head != before;
-    if (line.empty()) {
-      line.items.clear();
-      line.head = line.posted = 0;
-    }
-    return progress;
+    if (line.passed == before) return;
+    roles_[r].in_line -= line.passed - before;
+    roles_[r].moved = true;
+    line.drop_passed();
   }
 
   /// Announces the op at the head, and the transfers grouped with it.
@@ -215,10 +232,6 @@ class DryRun {
       if (member && other != r && roles_[other].arrived[op.channel] <= item.ticket) return false;
     }
     return true;
-  }
-
-  void report_no_record(std::size_t r, std::uint32_t call, std::uint32_t op) {
-    violations_.add(place_text(program_, {r, call, op}) + ": nothing has recorded the event");
   }
 
   void report_stuck(std::size_t r) {
