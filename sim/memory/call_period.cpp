@@ -14,12 +14,13 @@ bool repeats(const CallMemory& a, const CallMemory& b, int shift) {
 CallPeriod find_period(std::span<const CallMemory> calls) {
   const int count = static_cast<int>(calls.size());
   const auto call = [&](int i) -> const CallMemory& { return calls[static_cast<std::size_t>(i)]; };
-  const int middle = count / 2;
+  int middle = count / 2;
+  while (middle + 1 < count && call(middle).micro_batch < 0) ++middle;
   CallPeriod best;
   for (int other = middle + 1; other < count; ++other) {
     const int length = other - middle;
     const int shift = call(other).micro_batch - call(middle).micro_batch;
-    if (call(middle).micro_batch < 0 || !repeats(call(middle), call(other), shift)) continue;
+    if (!repeats(call(middle), call(other), shift)) continue;
     int begin = middle, end = middle + 1;  // calls that repeat
     while (begin > 0 && repeats(call(begin - 1), call(begin - 1 + length), shift)) --begin;
     while (end + length < count && repeats(call(end), call(end + length), shift)) ++end;
