@@ -50,6 +50,11 @@ void TransformerLayer::forward_flash() {
              .module = Module::core_attention,
              .variant = static_cast<std::uint8_t>(d_.plan().attention_kernel)},
             {source}, {t_.context, t_.lse});
+  if (d_.rules().attention_host_sync) {
+    const std::uint32_t read = d_.event("sequence_lengths", false);
+    d_.record(read, Stream::compute);
+    d_.host_sync(read);
+  }
 }
 
 void TransformerLayer::forward_unfused() {

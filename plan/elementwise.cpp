@@ -34,6 +34,9 @@ NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in) {
             .module = Module::norm,
             .launches = d.rules().kernels.norm_forward},
            inputs, {r.output, r.stats});
+  if (d.plan().norm_kernel == NormKernel::eager && d.rules().eager_norm_keeps_normalized) {
+    r.normalized = d.keep("normalized", x.elements, x.dtype);
+  }
   return r;
 }
 
@@ -50,6 +53,7 @@ SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in) 
             .module = Module::norm,
             .launches = d.rules().kernels.norm_backward},
            {in.output_grad, in.input, p.slots(in.weight).weight, in.stats}, outputs);
+  if (in.normalized != kNone) d.hold(in.normalized);
   if (ln) p.gradient_drafted(d, in.bias);
   p.gradient_drafted(d, in.weight);
   if (in.residual_grad == kNone) return dx;
@@ -107,25 +111,45 @@ SlotId residual_backward(RoleDraft& d, ChunkParameters& p, const ResidualGradInp
   return branch;
 }
 
-SlotId activation_forward(RoleDraft& d, const LayerSizes& z, SlotId fc1) {
-  const SlotId y = d.tensor("activation", z.rows * z.ffn, z.act);
-  d.kernel({.kernel = Kernel::activation_fwd,
-            .dims = {z.rows, z.ffn, static_cast<std::int64_t>(d.model().activation)},
-            .attr = kFused,
-            .module = Module::activation,
-            .launches = d.rules().kernels.activation_forward},
-           {fc1}, {y});
-  return y;
+namespace {
+
+/// silu(gate) and its product with up as two kernels; a fused kernel has neither the extra tensor
+/// nor the extra traffic.
+bool separate_silu(const RoleDraft& d) {
+  return d.model().gated() && d.rules().swiglu_keeps_silu && !d.plan().compile;
 }
 
-SlotId activation_backward(RoleDraft& d, const LayerSizes& z, SlotId dy, SlotId fc1) {
+}  // namespace
+
+ActivationResult activation_forward(RoleDraft& d, const LayerSizes& z, SlotId fc1) {
+  ActivationResult r;
+  r.output = d.tensor("activation", z.rows * z.ffn, z.act);
+  const bool separate = separate_silu(d);
+  const std::int64_t silu_bytes = bytes_of(z.act, z.rows * z.ffn);
+  d.kernel({.kernel = Kernel::activation_fwd,
+            .dims = {z.rows, z.ffn, static_cast<std::int64_t>(d.model().activation)},
+            .attr = separate ? kAttrNone : kFused,
+            .module = Module::activation,
+            .launches = separate ? 2 : d.rules().kernels.activation_forward,
+            .extra_bytes = separate ? 2 * silu_bytes : 0},
+           {fc1}, {r.output});
+  if (separate) r.silu = d.keep("silu", z.rows * z.ffn, z.act);
+  return r;
+}
+
+SlotId activation_backward(RoleDraft& d, const LayerSizes& z, const ActivationGradInput& in) {
   const SlotId dx = d.tensor("dactivation", z.rows * z.fc1, z.act);
+  const bool separate = separate_silu(d);
+  // Two products and silu's derivative, each with a tensor like dy in between.
+  const std::int64_t silu_bytes = bytes_of(z.act, z.rows * z.ffn);
   d.kernel({.kernel = Kernel::activation_bwd,
             .dims = {z.rows, z.ffn, static_cast<std::int64_t>(d.model().activation)},
-            .attr = kFused,
+            .attr = separate ? kAttrNone : kFused,
             .module = Module::activation,
-            .launches = d.rules().kernels.activation_backward},
-           {dy, fc1}, {dx});
+            .launches = separate ? 3 : d.rules().kernels.activation_backward,
+            .extra_bytes = separate ? 4 * silu_bytes : 0},
+           {in.output_grad, in.fc1}, {dx});
+  if (in.silu != kNone) d.hold(in.silu);
   return dx;
 }
 

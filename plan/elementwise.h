@@ -14,11 +14,12 @@ struct NormInput {
 };
 struct NormResult {
   SlotId output = kNone, stats = kNone;
+  SlotId normalized = kNone;  // kept by an unfused norm, else kNone
 };
 NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in);
 
 struct NormGradInput {
-  SlotId output_grad = kNone, input = kNone, stats = kNone;
+  SlotId output_grad = kNone, input = kNone, stats = kNone, normalized = kNone;
   SlotId residual_grad = kNone;  // added to the input's gradient; kNone: nothing to add
   ParameterId weight = 0, bias = 0;
 };
@@ -45,7 +46,15 @@ struct ResidualGradInput {
 /// Gradient of the branch that was added: the output's own gradient without dropout.
 SlotId residual_backward(RoleDraft& d, ChunkParameters& p, const ResidualGradInput& in);
 
-SlotId activation_forward(RoleDraft& d, const LayerSizes& z, SlotId fc1);
-SlotId activation_backward(RoleDraft& d, const LayerSizes& z, SlotId output_grad, SlotId fc1);
+struct ActivationResult {
+  SlotId output = kNone;  // (T, f)
+  SlotId silu = kNone;    // kept by an unfused SwiGLU, else kNone
+};
+ActivationResult activation_forward(RoleDraft& d, const LayerSizes& z, SlotId fc1);
+
+struct ActivationGradInput {
+  SlotId output_grad = kNone, fc1 = kNone, silu = kNone;
+};
+SlotId activation_backward(RoleDraft& d, const LayerSizes& z, const ActivationGradInput& in);
 
 }  // namespace windtunnel

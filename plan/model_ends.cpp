@@ -154,21 +154,42 @@ void HeadEnd::forward(SlotId input, SlotId loss) {
       {.input = input, .weight = norm_weight_, .bias = norm_bias_, .name = "final_norm"});
   norm_ = n.output;
   norm_stats_ = n.stats;
+  normalized_ = n.normalized;
   const SlotId logits =
       linear_forward(d_, params_, head(), gather_rows(d_, z_, norm_, z_.hidden), "logits");
   d_.slot(logits).category = Category::logits;
   forward_loss(logits, loss);
 }
 
+std::int64_t HeadEnd::blocks() const {
+  return d_.rules().logits_gathered ? d_.plan().tp : 1;
+}
+
+/// The gathered parts and their concatenation are two tensors; the parts go when the output is
+/// made.
+SlotId HeadEnd::gather_logits(SlotId logits) {
+  const std::int64_t n = z_.rows * head().out * blocks();
+  const SlotId parts = d_.tensor("logits_parts", n, z_.act, Category::logits);
+  d_.collective({.collective = Collective::all_gather,
+                 .reduce = ReduceOp::none,
+                 .comm = d_.comm("tp"),
+                 .module = Module::loss},
+                logits, parts, n);
+  const SlotId full = d_.tensor("logits_full", n, z_.act, Category::logits);
+  d_.kernel({.kernel = Kernel::copy, .dims = {n}, .module = Module::loss}, {parts}, {full});
+  return full;
+}
+
 void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
   const std::int64_t width = head().out;
-  const std::uint32_t tp = d_.comm("tp");
+  const std::int64_t n = z_.rows * width * blocks();
+  const std::uint32_t tp = blocks() > 1 ? kNone : d_.comm("tp");
+  if (blocks() > 1) logits = gather_logits(logits);
   const bool upcast = d_.plan().logits_fp32 && bits_of(z_.act) < 32;
   SlotId wide = logits;
   if (upcast) {
-    wide = d_.tensor("logits_fp32", z_.rows * width, Dtype::fp32, Category::logits);
-    d_.kernel({.kernel = Kernel::cast, .dims = {z_.rows * width}, .module = Module::loss}, {logits},
-              {wide});
+    wide = d_.tensor("logits_fp32", n, Dtype::fp32, Category::logits);
+    d_.kernel({.kernel = Kernel::cast, .dims = {n}, .module = Module::loss}, {logits}, {wide});
   }
   auto per_token = [&](std::string_view name) {
     return d_.tensor(name, z_.rows, Dtype::fp32, Category::logits);
@@ -178,14 +199,15 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
       d_.collective({.reduce = op, .comm = tp, .module = Module::loss}, x, x, z_.rows);
   };
   const SlotId max = per_token("max");
-  d_.kernel({.kernel = Kernel::ce_max, .dims = {z_.rows, width}, .module = Module::loss}, {wide},
-            {max});
+  d_.kernel(
+      {.kernel = Kernel::ce_max, .dims = {z_.rows, width, 0, blocks()}, .module = Module::loss},
+      {wide}, {max});
   reduce(max, ReduceOp::max);
-  probs_ = d_.tensor("probs", z_.rows * width, d_.slot(wide).dtype, Category::logits);
+  probs_ = d_.tensor("probs", n, d_.slot(wide).dtype, Category::logits);
   const SlotId target = per_token("target");
   sum_ = per_token("sum");
   d_.kernel({.kernel = Kernel::ce_partial,
-             .dims = {z_.rows, width},
+             .dims = {z_.rows, width, 0, blocks()},
              .module = Module::loss,
              .launches = 8},
             {wide, labels_, max}, {probs_, target, sum_});
@@ -201,16 +223,24 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
 
 SlotId HeadEnd::backward() {
   const std::int64_t width = head().out;
+  const std::int64_t n = z_.rows * width * blocks();
+  // A gathered loss writes its gradient beside the saved probabilities; the parallel one reuses
+  // them.
+  const SlotId gradient =
+      blocks() > 1 ? d_.tensor("dlogits_fp32", n, d_.slot(probs_).dtype, Category::logits) : probs_;
   d_.kernel({.kernel = Kernel::ce_bwd,
-             .dims = {z_.rows, width, z_.rows * d_.plan().micro_batches},
+             .dims = {z_.rows, width, z_.rows * d_.plan().micro_batches, blocks()},
              .module = Module::loss,
              .launches = 4},
-            {probs_, sum_, labels_}, {probs_});
-  SlotId dlogits = probs_;
-  if (d_.slot(probs_).dtype != z_.act) {
-    dlogits = d_.tensor("dlogits", z_.rows * width, z_.act, Category::logits);
-    d_.kernel({.kernel = Kernel::cast, .dims = {z_.rows * width}, .module = Module::loss}, {probs_},
-              {dlogits});
+            {probs_, sum_, labels_}, {gradient});
+  SlotId dlogits = gradient;
+  if (d_.slot(gradient).dtype != z_.act) {
+    dlogits = d_.tensor("dlogits", n, z_.act, Category::logits);
+    d_.kernel({.kernel = Kernel::cast, .dims = {n}, .module = Module::loss}, {gradient}, {dlogits});
+  }
+  if (blocks() > 1) {  // this rank's part of the gathered gradient
+    dlogits = d_.view(dlogits, "dlogits_part", 0, z_.rows * width);
+    d_.slot(dlogits).tp_stride = z_.rows * width;
   }
   const SlotId dnorm =
       column_backward(d_, params_, z_, head(), {.output_grad = dlogits, .input = norm_});
@@ -218,6 +248,7 @@ SlotId HeadEnd::backward() {
                        {.output_grad = dnorm,
                         .input = input_,
                         .stats = norm_stats_,
+                        .normalized = normalized_,
                         .weight = norm_weight_,
                         .bias = norm_bias_});
 }

@@ -44,13 +44,15 @@ class HeadEnd {
  private:
   Linear head() const;
   void forward_loss(SlotId logits, SlotId loss);
+  SlotId gather_logits(SlotId logits);
+  std::int64_t blocks() const;  // vocabulary parts the loss sees on one rank
 
   RoleDraft& d_;
   ChunkParameters& params_;
   LayerSizes z_;
   ParameterId norm_weight_ = 0, norm_bias_ = 0, weight_ = 0;
-  SlotId input_ = kNone, norm_ = kNone, norm_stats_ = kNone, labels_ = kNone, probs_ = kNone,
-         sum_ = kNone;
+  SlotId input_ = kNone, norm_ = kNone, norm_stats_ = kNone, normalized_ = kNone;
+  SlotId labels_ = kNone, probs_ = kNone, sum_ = kNone;
 };
 
 }  // namespace windtunnel

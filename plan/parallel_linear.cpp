@@ -1,5 +1,7 @@
 #include "plan/parallel_linear.h"
 
+#include <optional>
+
 namespace windtunnel {
 
 namespace {
@@ -98,52 +100,92 @@ SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId 
   return c;
 }
 
+namespace {
+
+/// A transfer on the tp stream beside compute: starts behind what compute has been given so far.
+class BesideCompute {
+ public:
+  BesideCompute(RoleDraft& d, std::string_view done) : d_(d), done_(d.event(done, true)) {
+    const std::uint32_t ready = d_.event("tp_ready", true);
+    d_.record(ready, Stream::compute);
+    d_.wait(ready, Stream::tp);
+  }
+  void finish() { d_.record(done_, Stream::tp); }
+  void await(const OperandList& holds) { d_.wait(done_, Stream::compute, holds); }
+
+ private:
+  RoleDraft& d_;
+  std::uint32_t done_;
+};
+
+bool beside_compute(const RoleDraft& d) {
+  return d.comm("tp") != kNone && d.rules().tp_backward_overlap;
+}
+
+Stream reduction_stream(const RoleDraft& d) {
+  return beside_compute(d) ? Stream::tp : Stream::compute;
+}
+
+/// Gradients of side-by-side layers, each reduced on its own and then added.
+SlotId separate_input_gradients(RoleDraft& d, ChunkParameters& p, const LayerSizes& z,
+                                const Linear& l, SlotId dc) {
+  const std::int64_t width = l.out / l.parts;
+  SlotId sum = kNone;
+  for (int part = 0; part < l.parts; ++part) {
+    const SlotId weight =
+        d.view(p.slots(l.weight).weight, "weight_part", part * width * l.in, width * l.in);
+    d.slot(weight).param = kNone;
+    const SlotId da = d.tensor("dgrad", z.rows * l.in, z.act);
+    d.kernel({.kernel = Kernel::gemm_dgrad,
+              .dims = {z.rows, width, l.in, part * width, l.out},
+              .module = l.module},
+             {dc, weight}, {da});
+    d.collective({.comm = d.comm("tp"), .module = l.module}, da, da, z.rows * l.in);
+    if (sum != kNone)
+      d.kernel({.kernel = Kernel::add, .dims = {z.rows * l.in}, .module = l.module}, {da, sum},
+               {da});
+    sum = da;
+  }
+  return sum;
+}
+
+}  // namespace
+
 SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
                        const ColumnBackward& in) {
-  const std::uint32_t tp = d.comm("tp");
   const bool sp = d.plan().sequence_parallel;
-  const bool overlap = tp != kNone && d.rules().tp_backward_overlap;
-  const Stream stream = overlap ? Stream::tp : Stream::compute;
+  const bool separate = l.parts > 1 && !sp && d.comm("tp") != kNone;
   SlotId full = in.gathered != kNone ? in.gathered : in.input;
-  std::uint32_t gathered = kNone;
+  std::optional<BesideCompute> gather;
   if (sp && in.gathered == kNone) {
     full = d.tensor("gathered", z.rows * l.in, d.slot(in.input).dtype);
-    if (overlap) {
-      const std::uint32_t ready = d.event("gather_ready", true);
-      gathered = d.event("gather_done", true);
-      d.record(ready, Stream::compute);
-      d.wait(ready, Stream::tp);
-    }
+    if (beside_compute(d)) gather.emplace(d, "gathered_again");
     d.collective({.collective = Collective::all_gather,
                   .reduce = ReduceOp::none,
-                  .comm = tp,
-                  .stream = stream,
+                  .comm = d.comm("tp"),
+                  .stream = reduction_stream(d),
                   .module = l.module},
                  in.input, full, z.rows * l.in);
-    if (overlap) d.record(gathered, Stream::tp);
+    if (gather) gather->finish();
   }
-  const SlotId da = input_gradient(d, p, l, in.output_grad, z.act);
-  if (gathered != kNone) d.wait(gathered, Stream::compute, {in.input, full});
+  const SlotId da = separate ? separate_input_gradients(d, p, z, l, in.output_grad)
+                             : input_gradient(d, p, l, in.output_grad, z.act);
+  if (gather) gather->await({in.input, full});
   SlotId result = da;
-  std::uint32_t reduced = kNone;
-  if (tp != kNone) {
-    if (overlap) {
-      const std::uint32_t ready = d.event("dgrad_ready", true);
-      reduced = d.event("dgrad_reduced", true);
-      d.record(ready, Stream::compute);
-      d.wait(ready, Stream::tp);
-    }
+  std::optional<BesideCompute> reduction;
+  if (d.comm("tp") != kNone && !separate) {
+    if (beside_compute(d)) reduction.emplace(d, "dgrad_reduced");
     if (sp) result = d.tensor("dgrad_part", z.norm_rows * l.in, z.act);
     d.collective({.collective = sp ? Collective::reduce_scatter : Collective::all_reduce,
-                  .comm = tp,
-                  .stream = stream,
+                  .comm = d.comm("tp"),
+                  .stream = reduction_stream(d),
                   .module = l.module},
                  da, result, z.rows * l.in);
-    if (overlap) d.record(reduced, Stream::tp);
+    if (reduction) reduction->finish();
   }
   weight_gradient(d, p, l, in.output_grad, full);
   bias_gradient(d, p, l, in.output_grad);
-  if (reduced != kNone) d.wait(reduced, Stream::compute, {da, result});
+  if (reduction) reduction->await({da, result});
   return result;
 }
 

@@ -19,6 +19,7 @@ struct Linear {
   bool has_bias = false;
   std::int64_t in = 0, out = 0;  // K and N of this rank
   Module module = Module::mlp;
+  int parts = 1;  // separate layers side by side whose input gradients are reduced one by one
 };
 
 /// (Ts, width) -> (T, width): all-gather under sequence parallel, else the slot itself.

@@ -24,7 +24,7 @@ std::int64_t local_elements(const Param& p, int tp) {
 }
 
 void draft_bucket_reduction(RoleDraft& d, const Bucket& b, Stream stream, When when) {
-  const bool zero1 = sharded(d);
+  const bool zero1 = sharded(d) && !d.rules().zero1_all_reduces;
   d.collective({.collective = zero1 ? Collective::reduce_scatter : Collective::all_reduce,
                 .reduce = ReduceOp::average,
                 .comm = d.comm("dp"),

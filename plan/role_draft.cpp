@@ -186,6 +186,12 @@ void RoleDraft::host_sync(std::uint32_t event) {
   segment->ops.push_back(d);
 }
 
+SlotId RoleDraft::keep(std::string_view name, std::int64_t elements, Dtype dtype) {
+  const SlotId id = tensor(name, elements, dtype);
+  hold(id);
+  return id;
+}
+
 void RoleDraft::hold(SlotId id) {
   CHECK(!segment->ops.empty(), "hold needs an op before it");
   segment->ops.back().holds.push_back(id);

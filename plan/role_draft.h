@@ -59,6 +59,8 @@ class RoleDraft {
   void host_sync(std::uint32_t event);
   /// Keeps `slot` allocated up to here without an op of its own: the last op emitted holds it.
   void hold(SlotId slot);
+  /// A tensor the last op also leaves behind; `hold` in backward is what keeps it until there.
+  SlotId keep(std::string_view name, std::int64_t elements, Dtype dtype);
 
   Slot& slot(SlotId id) { return role.slots[id]; }
   const Slot& slot(SlotId id) const { return role.slots[id]; }

@@ -30,13 +30,14 @@ Linear qkv_linear(const LayerParameters& p, const LayerSizes& z, bool bias) {
 Linear o_linear(const LayerParameters& p, const LayerSizes& z) {
   return {.weight = p.o_weight, .in = z.query, .out = z.hidden, .module = Module::attention};
 }
-Linear fc1_linear(const LayerParameters& p, const LayerSizes& z, bool bias) {
+Linear fc1_linear(const LayerParameters& p, const LayerSizes& z, const RoleDraft& d) {
   return {.weight = p.fc1_weight,
           .bias = p.fc1_bias,
-          .has_bias = bias,
+          .has_bias = d.model().bias,
           .in = z.hidden,
           .out = z.fc1,
-          .module = Module::mlp};
+          .module = Module::mlp,
+          .parts = d.model().gated() && d.rules().split_gated_linear ? 2 : 1};
 }
 Linear fc2_linear(const LayerParameters& p, const LayerSizes& z) {
   return {.weight = p.fc2_weight, .in = z.ffn, .out = z.hidden, .module = Module::mlp};
@@ -117,6 +118,7 @@ void TransformerLayer::forward_attention_norm() {
       {.input = t_.input, .weight = p_.norm1_weight, .bias = p_.norm1_bias, .name = "norm1"});
   t_.norm1 = n.output;
   t_.norm1_stats = n.stats;
+  t_.normalized1 = n.normalized;
 }
 
 void TransformerLayer::forward_qkv() {
@@ -155,15 +157,18 @@ void TransformerLayer::forward_mlp_norm() {
       {.input = t_.residual1, .weight = p_.norm2_weight, .bias = p_.norm2_bias, .name = "norm2"});
   t_.norm2 = n.output;
   t_.norm2_stats = n.stats;
+  t_.normalized2 = n.normalized;
 }
 
 void TransformerLayer::forward_mlp_in() {
   t_.norm2_full = gather_rows(d_, z_, t_.norm2, z_.hidden);
-  t_.fc1 = linear_forward(d_, params_, fc1_linear(p_, z_, d_.model().bias), t_.norm2_full, "fc1");
+  t_.fc1 = linear_forward(d_, params_, fc1_linear(p_, z_, d_), t_.norm2_full, "fc1");
 }
 
 void TransformerLayer::forward_activation() {
-  t_.activation = activation_forward(d_, z_, t_.fc1);
+  const ActivationResult r = activation_forward(d_, z_, t_.fc1);
+  t_.activation = r.output;
+  t_.silu = r.silu;
 }
 
 void TransformerLayer::forward_mlp_out() {
@@ -218,15 +223,17 @@ SlotId TransformerLayer::backward_mlp(SlotId dy) {
       d_, params_, {.output_grad = dy, .mask = t_.mask2, .bias = p_.fc2_bias, .site = 2});
   const SlotId dm = gather_rows(d_, z_, branch, z_.hidden);
   const SlotId dact = row_backward(d_, params_, z_, fc2_linear(p_, z_), dm, t_.activation);
-  const SlotId dfc1 = activation_backward(d_, z_, dact, t_.fc1);
+  const SlotId dfc1 =
+      activation_backward(d_, z_, {.output_grad = dact, .fc1 = t_.fc1, .silu = t_.silu});
   const SlotId kept =
       d_.rules().keep_gathered_input && d_.plan().sequence_parallel ? t_.norm2_full : kNone;
-  const SlotId dnorm = column_backward(d_, params_, z_, fc1_linear(p_, z_, d_.model().bias),
+  const SlotId dnorm = column_backward(d_, params_, z_, fc1_linear(p_, z_, d_),
                                        {.output_grad = dfc1, .input = t_.norm2, .gathered = kept});
   return norm_backward(d_, params_,
                        {.output_grad = dnorm,
                         .input = t_.residual1,
                         .stats = t_.norm2_stats,
+                        .normalized = t_.normalized2,
                         .residual_grad = dy,
                         .weight = p_.norm2_weight,
                         .bias = p_.norm2_bias});
@@ -246,6 +253,7 @@ SlotId TransformerLayer::backward_attention(SlotId dy) {
                        {.output_grad = dnorm,
                         .input = t_.input,
                         .stats = t_.norm1_stats,
+                        .normalized = t_.normalized1,
                         .residual_grad = dy,
                         .weight = p_.norm1_weight,
                         .bias = p_.norm1_bias});

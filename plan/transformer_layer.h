@@ -22,12 +22,13 @@ struct LayerParameters {
 
 /// (rows, columns) per rank; Ts = norm rows.
 struct LayerTensors {
-  SlotId input = kNone;                       // (Ts, h)
-  SlotId norm1 = kNone, norm1_stats = kNone;  // (Ts, h)
-  SlotId norm1_full = kNone;                  // (T, h), norm1 itself without sequence parallel
-  SlotId qkv = kNone;                         // (T, (a+2k)d)
-  SlotId qkv_copy = kNone;                    // (T, (a+2k)d): transposed copies, rules.qkv_copies
-  SlotId lse = kNone;                         // (T a), flash
+  SlotId input = kNone;                                           // (Ts, h)
+  SlotId normalized1 = kNone, normalized2 = kNone, silu = kNone;  // kept by unfused kernels
+  SlotId norm1 = kNone, norm1_stats = kNone;                      // (Ts, h)
+  SlotId norm1_full = kNone;  // (T, h), norm1 itself without sequence parallel
+  SlotId qkv = kNone;         // (T, (a+2k)d)
+  SlotId qkv_copy = kNone;    // (T, (a+2k)d): transposed copies, rules.qkv_copies
+  SlotId lse = kNone;         // (T a), flash
   SlotId probs = kNone, dropped = kNone, probs_mask = kNone;  // (micro a, s, s), unfused
   SlotId context = kNone;                                     // (T, a d)
   SlotId mask1 = kNone, residual1 = kNone;                    // (Ts, h)

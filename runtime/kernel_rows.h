@@ -2,6 +2,7 @@
 // Which reference kernel runs for each kernel of a program: one row per kernel, in the enum's
 // order, that unpacks operands and sizes as `program/kernel.h` states them.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -80,13 +81,15 @@ ref::NormDims norm_dims(const KernelCall<T>& c) {
 
 template <class T>
 void gemm(const KernelCall<T>& c) {
-  const ref::GemmDims d{.m = c.dim(0), .n = c.dim(1), .k = c.dim(2)};
+  const ref::GemmDims d{
+      .m = c.dim(0), .n = c.dim(1), .k = c.dim(2), .offset = c.dim(3), .row = c.dim(4)};
   switch (c.shape.kernel) {
     case Kernel::gemm_fwd:
       return ref::gemm_fwd(d, c.in(0, d.m * d.k), c.in(1, d.n * d.k),
                            c.has(kHasBias) ? c.in(2, d.n) : nullptr, c.out(0, d.m * d.n));
     case Kernel::gemm_dgrad:
-      return ref::gemm_dgrad(d, c.in(0, d.m * d.n), c.in(1, d.n * d.k), c.out(0, d.m * d.k));
+      return ref::gemm_dgrad(d, c.in(0, d.m * (d.row > 0 ? d.row : d.n)), c.in(1, d.n * d.k),
+                             c.out(0, d.m * d.k));
     default:
       break;
   }
@@ -120,9 +123,11 @@ void residual_add(const KernelCall<T>& c) {
 
 template <class T>
 ref::LossDims loss_dims(const KernelCall<T>& c, std::int64_t columns, std::int64_t divisor) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, c.dim(3));
   return {.t = c.dim(0),
           .v = columns,
-          .first_column = c.at.tp * columns,
+          .blocks = blocks,
+          .first_column = blocks > 1 ? 0 : c.at.tp * columns,
           .vocab = c.program.job.vocab,
           .divisor = divisor};
 }
@@ -133,7 +138,7 @@ void loss(const KernelCall<T>& c) {
   if (c.shape.kernel == Kernel::ce_loss) {
     return ref::ce_loss(loss_dims(c, 0, c.dim(1)), c.in(0, t), c.in(1, t), c.add_to(0, 1));
   }
-  const std::int64_t n = t * c.dim(1);
+  const std::int64_t n = t * c.dim(1) * std::max<std::int64_t>(1, c.dim(3));
   switch (c.shape.kernel) {
     case Kernel::ce_max:
       return ref::ce_max(loss_dims(c, c.dim(1), 1), c.in(0, n), c.out(0, t));

@@ -9,6 +9,8 @@ namespace windtunnel::reference {
 
 struct GemmDims {
   std::int64_t m = 0, n = 0, k = 0;
+  /// gemm_dgrad may read n of the `row` columns of dc, from `offset` on; row 0: dc has n columns.
+  std::int64_t offset = 0, row = 0;
 };
 
 enum class Update : std::uint8_t { overwrite, accumulate };
@@ -25,13 +27,15 @@ void gemm_fwd(const GemmDims& dims, const T* a, const T* w, const T* bias, T* c)
   }
 }
 
-/// da (m, k) = dc (m, n) w (n, k)
+/// da (m, k) = dc (m, offset .. offset + n) w (n, k)
 template <class T>
 void gemm_dgrad(const GemmDims& dims, const T* dc, const T* w, T* da) {
+  const std::int64_t row = dims.row > 0 ? dims.row : dims.n;
   for (std::int64_t i = 0; i < dims.m; ++i) {
     for (std::int64_t l = 0; l < dims.k; ++l) {
       Dot<T> dot;
-      for (std::int64_t j = 0; j < dims.n; ++j) dot.add(dc[i * dims.n + j], w[j * dims.k + l]);
+      for (std::int64_t j = 0; j < dims.n; ++j)
+        dot.add(dc[i * row + dims.offset + j], w[j * dims.k + l]);
       da[i * dims.k + l] = dot.value();
     }
   }

@@ -15,13 +15,19 @@
 
 namespace windtunnel::reference {
 
-/// This rank holds columns [first_column, first_column + v) of the padded vocabulary.
+/// This rank holds columns [first_column, first_column + blocks v) of the padded vocabulary: one
+/// block of (t, v), or all ranks' blocks one after the other as an all-gather leaves them.
 struct LossDims {
   std::int64_t t = 0, v = 0;
+  std::int64_t blocks = 1;
   std::int64_t first_column = 0;
   std::int64_t vocab = 0;    // unpadded, global
   std::int64_t divisor = 1;  // k: tokens the loss is averaged over
 
+  std::int64_t columns() const { return blocks * v; }
+  std::int64_t at(std::int64_t row, std::int64_t column) const {
+    return ((column / v) * t + row) * v + column % v;
+  }
   bool real(std::int64_t column) const { return first_column + column < vocab; }
   bool is_label(std::int64_t column, std::int64_t label) const {
     return real(column) && first_column + column == label;
@@ -36,8 +42,8 @@ void ce_max(const LossDims& dims, const T* logits, T* maxima) {
       maxima[r] = T{};
     } else {
       T largest = std::numeric_limits<T>::lowest();
-      for (std::int64_t c = 0; c < dims.v && dims.real(c); ++c) {
-        largest = std::fmax(largest, logits[r * dims.v + c]);
+      for (std::int64_t c = 0; c < dims.columns() && dims.real(c); ++c) {
+        largest = std::fmax(largest, logits[dims.at(r, c)]);
       }
       maxima[r] = largest;
     }
@@ -59,13 +65,13 @@ void ce_partial(const LossDims& dims, const LossPartial<T>& o) {
   for (std::int64_t r = 0; r < dims.t; ++r) {
     const std::int64_t label = to_token(o.labels[r]);
     T target{}, sum{};
-    for (std::int64_t c = 0; c < dims.v; ++c) {
-      T& prob = o.probs[r * dims.v + c];
+    for (std::int64_t c = 0; c < dims.columns(); ++c) {
+      T& prob = o.probs[dims.at(r, c)];
       if (!dims.real(c)) {
         prob = T{};
         continue;
       }
-      const T x = o.logits[r * dims.v + c] - o.maxima[r];
+      const T x = o.logits[dims.at(r, c)] - o.maxima[r];
       if (dims.is_label(c, label)) target = x;
       if constexpr (Number<T>::exact) {
         prob = x;
@@ -100,8 +106,8 @@ void ce_bwd(const LossDims& dims, const T* probs, const T* sum, const T* labels,
   const T factor = Number<T>::ratio(Number<T>::exact ? 2 : 1, dims.divisor);
   for (std::int64_t r = 0; r < dims.t; ++r) {
     const std::int64_t label = to_token(labels[r]);
-    for (std::int64_t c = 0; c < dims.v; ++c) {
-      const std::int64_t i = r * dims.v + c;
+    for (std::int64_t c = 0; c < dims.columns(); ++c) {
+      const std::int64_t i = dims.at(r, c);
       if (!dims.real(c)) {
         dlogits[i] = T{};
         continue;

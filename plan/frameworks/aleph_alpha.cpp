@@ -2,21 +2,42 @@
 
 namespace windtunnel {
 
-// The stack of Hagemann et al. 2023 (2311.05610, "Efficient Parallelization Layouts for Large-Scale
-// Distributed Model Training"): Megatron-style tensor parallel in PyTorch with a ZeRO-1 optimizer.
-// No fp32 gradients are kept (half-precision gradients, fp32 copy of the shard in the step).
+// The stack of Hagemann et al. 2023 (2311.05610), published as Aleph-Alpha/scaling @01b9d21. Read
+// there:
+// - core/nn/mlp.py: SwiGLU is silu(x) * gate of two column-parallel layers, unfused; each layer's
+// input passes
+//   its own copy-to-region, so backward reduces two gradients (linear/utils.py, blocking, in the
+//   compute type).
+// - core/nn/norm/rms_norm.py: an unfused norm multiplies its result by the weight, which keeps that
+// result;
+//   under sequence parallel it gathers, and the layers behind keep the gathered tensor.
+// - core/nn/attention/attention.py: flash attention reads the longest sequence with .item() in
+// every call.
+// - transformer/model/layers/lm_head.py, losses/cross_entropy.py: logits are gathered over tp, cast
+// to fp32, and
+//   the loss is PyTorch's.
+// - core/optimizer: gradients stay in the compute type and are all-reduced; each data-parallel rank
+// copies its
+//   slice to fp32, steps, and gathers the weights.
 FrameworkRules aleph_alpha_rules(const Scenario&) {
   FrameworkRules r;
   r.name = "aleph-alpha";
-  r.vocab_multiple = 0;
   r.tp_backward_overlap = false;
+  r.keep_gathered_input = true;
   r.fuse_wgrad_accumulation = false;
   r.half_grads = HalfGrads::transient;
+  r.zero1_all_reduces = true;
   r.fp32_grad_copy_in_step = true;
-  r.default_bucket = 500'000'000;
-  r.bucket_per_dp = 0;
   r.buckets_on_first_stage_only = false;
+  r.split_gated_linear = true;
+  r.attention_host_sync = true;
+  r.eager_norm_keeps_normalized = true;
+  r.swiglu_keeps_silu = true;
   r.logits_gathered = true;
+  // Operators of transformer/model/layers/layer.py and below in one layer, counted in the files
+  // named above.
+  r.host_layer = {.eager_ops = 70, .module_calls = 20, .backward_nodes = 60, .backward_calls = 6};
+  r.host_ops_per_parameter = 6;
   return r;
 }
 

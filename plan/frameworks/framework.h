@@ -50,8 +50,6 @@ struct FrameworkRules {
   LayerSplit layer_split = LayerSplit::equal_or_ends_count_as_layers;
   // Tensor parallel
   bool tp_backward_overlap = false;  // input-gradient collective beside the weight-gradient GEMM
-  Dtype tp_reduce_dtype =
-      Dtype::none;  // type on the wire of the forward/backward reductions; none: compute
   bool keep_gathered_input = false;  // sequence parallel: keep the gathered input for backward
   // Pipeline
   bool p2p_sync_host = false;       // a device synchronize after each batch of transfers
@@ -59,20 +57,23 @@ struct FrameworkRules {
   // Gradients and optimizer
   bool fuse_wgrad_accumulation = true;  // GEMM writes into the accumulation buffer
   HalfGrads half_grads = HalfGrads::none;
+  bool zero1_all_reduces = false;  // ZeRO-1 that all-reduces whole gradients instead of scattering
   bool fp32_grad_copy_in_step = false;  // half-precision buffer: the optimizer makes an fp32 copy
   std::int64_t default_bucket = 40'000'000;  // elements
   std::int64_t bucket_per_dp = 1'000'000;    // default bucket = max(default_bucket, this * dp)
   bool buckets_on_first_stage_only = true;   // later stages and chunks reduce as one bucket
-  int optimizer_passes =
-      1;  // kernels over the state per step (unscale, norm, copy, zero beside Adam)
+  // Layer
+  bool split_gated_linear = false;  // gate and up are two column-parallel layers: two
+                                    // input-gradient reductions in backward
+  bool attention_host_sync =
+      false;  // flash attention reads a sequence length on the host in every layer
   // Activations kept
   bool eager_norm_keeps_normalized =
-      false;                       // an unfused norm keeps two more tensors like its input
+      false;                       // an unfused norm keeps its result before the weight too
   bool swiglu_keeps_silu = false;  // unfused SwiGLU keeps silu(gate)
-  bool qkv_copies = false;         // transposed q, k, v copies live beside the fused qkv
-  bool logits_copy_fp32 = true;    // logits are cast to fp32 before the loss
-  bool logits_gathered = false;    // the full vocabulary is gathered on every tp rank for the loss
-  bool embedding_dropout = true;   // dropout after the embedding when the model has dropout
+  bool qkv_copies = false;  // rotated and transposed copies of q, k, v live beside the fused qkv
+  bool logits_gathered = false;   // the full vocabulary is gathered on every tp rank for the loss
+  bool embedding_dropout = true;  // dropout after the embedding when the model has dropout
   KernelCounts kernels;
   // Host
   HostCalls host_layer;            // one layer
