@@ -8,9 +8,9 @@ namespace windtunnel {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> kGroups = {
-    "norm_fwd", "norm_bwd",      "elementwise", "activation", "dropout",   "softmax",
-    "rope",     "cross_entropy", "reduction",   "gather",     "optimizer",
+constexpr std::array<std::string_view, 12> kGroups = {
+    "norm_fwd", "norm_bwd", "elementwise",   "activation", "dropout", "dropout_add",
+    "softmax",  "rope",     "cross_entropy", "reduction",  "gather",  "optimizer",
 };
 
 constexpr double kAbsentEfficiency = 0.5;  // a group the file leaves out: half the bandwidth
@@ -42,8 +42,9 @@ std::string_view memory_group(Kernel kernel) {
       return "activation";
     case Kernel::dropout_fwd:
     case Kernel::dropout_bwd:
-    case Kernel::dropout_add:
       return "dropout";
+    case Kernel::dropout_add:
+      return "dropout_add";
     case Kernel::softmax_fwd:
     case Kernel::softmax_bwd:
       return "softmax";
