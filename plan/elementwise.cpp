@@ -4,8 +4,13 @@ namespace windtunnel {
 
 namespace {
 
+bool eager_chain(const RoleDraft& d) {
+  return d.plan().norm_kernel == NormKernel::eager && d.rules().eager_norm.counted();
+}
+
+/// A counted chain streams like a fused kernel, only more bytes.
 std::uint16_t norm_attr(const RoleDraft& d) {
-  return d.plan().norm_kernel == NormKernel::fused ? kFused : kAttrNone;
+  return d.plan().norm_kernel == NormKernel::fused || eager_chain(d) ? kFused : kAttrNone;
 }
 
 std::uint16_t shard_attr(const RoleDraft& d) {
@@ -32,7 +37,9 @@ NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in) {
             .dims = {rows, m.hidden},
             .attr = norm_attr(d),
             .module = Module::norm,
-            .launches = d.rules().kernels.norm_forward},
+            .launches = eager_chain(d) ? d.rules().eager_norm.forward_launches
+                                       : d.rules().kernels.norm_forward,
+            .extra_bytes = eager_chain(d) ? x.elements * d.rules().eager_norm.forward_bytes : 0},
            inputs, {r.output, r.stats});
   if (d.plan().norm_kernel == NormKernel::eager && d.rules().eager_norm_keeps_normalized) {
     r.normalized = d.keep("normalized", x.elements, x.dtype);
@@ -51,7 +58,9 @@ SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in) 
             .dims = {x.elements / m.hidden, m.hidden},
             .attr = norm_attr(d),
             .module = Module::norm,
-            .launches = d.rules().kernels.norm_backward},
+            .launches = eager_chain(d) ? d.rules().eager_norm.backward_launches
+                                       : d.rules().kernels.norm_backward,
+            .extra_bytes = eager_chain(d) ? x.elements * d.rules().eager_norm.backward_bytes : 0},
            {in.output_grad, in.input, p.slots(in.weight).weight, in.stats}, outputs);
   if (in.normalized != kNone) d.hold(in.normalized);
   if (ln) p.gradient_drafted(d, in.bias);

@@ -184,7 +184,10 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
   const std::int64_t width = head().out;
   const std::int64_t n = z_.rows * width * blocks();
   const std::uint32_t tp = blocks() > 1 ? kNone : d_.comm("tp");
-  if (blocks() > 1) logits = gather_logits(logits);
+  if (d_.rules().logits_gathered) {
+    if (blocks() > 1) logits = gather_logits(logits);
+    gathered_logits_ = logits;
+  }
   const bool upcast = d_.plan().logits_fp32 && bits_of(z_.act) < 32;
   SlotId wide = logits;
   if (upcast) {
@@ -224,15 +227,21 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
 SlotId HeadEnd::backward() {
   const std::int64_t width = head().out;
   const std::int64_t n = z_.rows * width * blocks();
-  // A gathered loss writes its gradient beside the saved probabilities; the parallel one reuses
-  // them.
-  const SlotId gradient =
-      blocks() > 1 ? d_.tensor("dlogits_fp32", n, d_.slot(probs_).dtype, Category::logits) : probs_;
+  // PyTorch's loss makes the gradient of its log-probabilities, then that of the logits, both
+  // beside the saved log-probabilities; the vocabulary-parallel one works in place.
+  SlotId gradient = probs_;
+  if (gathered_logits_ != kNone) {
+    gradient = d_.tensor("dlogits_fp32", n, d_.slot(probs_).dtype, Category::logits);
+  }
   d_.kernel({.kernel = Kernel::ce_bwd,
              .dims = {z_.rows, width, z_.rows * d_.plan().micro_batches, blocks()},
              .module = Module::loss,
              .launches = 4},
             {probs_, sum_, labels_}, {gradient});
+  if (gathered_logits_ != kNone) {
+    d_.slot(d_.keep("dlog_probs", n, d_.slot(probs_).dtype)).category = Category::logits;
+    d_.hold(gathered_logits_);
+  }
   SlotId dlogits = gradient;
   if (d_.slot(gradient).dtype != z_.act) {
     dlogits = d_.tensor("dlogits", n, z_.act, Category::logits);

@@ -32,6 +32,12 @@ FrameworkRules aleph_alpha_rules(const Scenario&) {
   r.split_gated_linear = true;
   r.attention_host_sync = true;
   r.eager_norm_keeps_normalized = true;
+  // rms_norm.py in two-byte elements. Forward: pow 4, mean 2, scale 4, to fp32 6, back 6, times
+  // weight 4; the operands themselves are 4. Backward: the weight's product and column sum 12, the
+  // scale's two products 12 and row sum 4, casts 12, pow's derivative 6, the final sum 6; the
+  // operands are 6.
+  r.eager_norm = {
+      .forward_bytes = 22, .backward_bytes = 46, .forward_launches = 8, .backward_launches = 14};
   r.swiglu_keeps_silu = true;
   r.logits_gathered = true;
   // Operators of transformer/model/layers/layer.py and below in one layer, counted in the files

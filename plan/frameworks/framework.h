@@ -32,6 +32,14 @@ struct KernelCounts {
   int rope_forward = 1, rope_backward = 1;
 };
 
+/// An unfused norm as a chain of elementwise kernels: device traffic beyond its operands, in bytes
+/// per element of a two-byte type, and launches.
+struct EagerNorm {
+  int forward_bytes = 0, backward_bytes = 0;
+  int forward_launches = 0, backward_launches = 0;
+  bool counted() const { return forward_launches > 0; }
+};
+
 /// Host-side calls of one layer for one micro-batch, beside its kernel launches: how long they take
 /// is the profile's (HostItem in models/cost/cost_model.h), how many there are the framework's.
 struct HostCalls {
@@ -66,7 +74,8 @@ struct FrameworkRules {
   bool split_gated_linear = false;  // gate and up are two column-parallel layers: two
                                     // input-gradient reductions in backward
   bool attention_host_sync =
-      false;  // flash attention reads a sequence length on the host in every layer
+      false;             // flash attention reads a sequence length on the host in every layer
+  EagerNorm eager_norm;  // not counted: the profile's measured unfused norm
   // Activations kept
   bool eager_norm_keeps_normalized =
       false;                       // an unfused norm keeps its result before the weight too
