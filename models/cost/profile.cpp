@@ -181,11 +181,11 @@ AttentionRow read_attention_row(ProfileFields& in, const LocatedJson& map) {
   return {.variant = static_cast<std::uint8_t>(kernel.value_or(AttentionVariant::flash2)),
           .backward = pass == Pass::backward,
           .causal = in.flag(map, "causal"),
-          .head_dim = static_cast<int>(in.number(map, "head_dim", Range::positive)),
+          .head_dim = in.count(map, "head_dim"),
           .peak = in.number(map, "peak_tflops", Range::positive) * 1e12,
           .half_sequence = in.number(map, "half_sequence", Range::not_negative),
           .wave = in.number(map, "wave", Range::not_negative),
-          .query_tile = static_cast<int>(in.number(map, "query_tile", Range::positive)),
+          .query_tile = in.count(map, "query_tile"),
           .sigma = in.number(map, "sigma", Range::positive),
           .source = in.source(map, "source")};
 }
@@ -252,8 +252,8 @@ CollectiveCurve read_curve(ProfileFields& in, const LocatedJson& map) {
   const auto kind = named<CommKind>(in, map, "kind", enum_names(CommKind::send_recv));
   const auto network = named<NetworkType>(in, map, "network", network_names());
   CollectiveCurve curve{.kind = kind.value_or(CommKind::all_reduce),
-                        .ranks = static_cast<int>(in.number(map, "ranks", Range::positive)),
-                        .nodes = static_cast<int>(in.number(map, "nodes", Range::positive)),
+                        .ranks = in.count(map, "ranks"),
+                        .nodes = in.count(map, "nodes"),
                         .network = network.value_or(NetworkType::none),
                         .sigma = in.number(map, "sigma", Range::positive),
                         .source = in.source(map, "source")};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/nearest_name.h"
 
@@ -12,7 +13,9 @@ namespace {
 using Kind = LocatedJson::Kind;
 
 constexpr std::size_t kMostProblems = 100;  // a wrong file is wrong everywhere: enough is enough
-constexpr double kLargestSigma = 3.0;       // a factor of 20 either way: no figure is worse
+constexpr double kLargestNumber = 1e18;     // bytes and FLOP/s of any device stay far below
+constexpr double kLargestCount = 1e9;
+constexpr double kLargestSigma = 3.0;  // a factor of 20 either way: no figure is worse
 
 const char* name_of(Kind kind) {
   static constexpr std::array kNames = {"null",   "true or false", "a number",
@@ -64,6 +67,7 @@ void ProfileFields::check_range(const LocatedJson& at, double value, Range range
   const std::string name = "'" + std::string(key) + "'";
   if (range == Range::positive && value <= 0.0) note(at, name + " must be over 0");
   if (range != Range::positive && value < 0.0) note(at, name + " must not be negative");
+  if (value > kLargestNumber) note(at, name + " is over 1e18");
   if (range == Range::share && value > 1.0) note(at, name + " is a share: at most 1");
 }
 
@@ -72,6 +76,17 @@ double ProfileFields::number(const LocatedJson& map, std::string_view key, Range
   const LocatedJson& at = member(map, key, Kind::number);
   if (problems_.size() == before) check_range(at, at.number, range, key);
   return at.number;
+}
+
+int ProfileFields::count(const LocatedJson& map, std::string_view key) {
+  const std::size_t before = problems_.size();
+  const double value = number(map, key, Range::positive);
+  if (problems_.size() != before) return 1;
+  if (value < 1.0 || value > kLargestCount || value != std::floor(value)) {
+    note(*map.find(std::string(key)), "'" + std::string(key) + "' must be a whole number");
+    return 1;
+  }
+  return static_cast<int>(value);
 }
 
 std::string ProfileFields::text(const LocatedJson& map, std::string_view key) {

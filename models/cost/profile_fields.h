@@ -25,6 +25,8 @@ class ProfileFields {
   const LocatedJson& member(const LocatedJson& map, std::string_view key, LocatedJson::Kind kind);
 
   double number(const LocatedJson& map, std::string_view key, Range range);
+  /// A whole number from 1 to 1e9.
+  int count(const LocatedJson& map, std::string_view key);
   std::string text(const LocatedJson& map, std::string_view key);
   bool flag(const LocatedJson& map, std::string_view key);
 

@@ -97,6 +97,12 @@ TEST(Profile, RefusesOtherVersionsAndSources) {
 TEST(Profile, RefusesNumbersOutOfRange) {
   EXPECT_NE(problems_of(with("\"value\": 108", "\"value\": -108")).find("over 0"),
             std::string::npos);
+  EXPECT_NE(problems_of(with("\"value\": 108", "\"value\": 1e300")).find("over 1e18"),
+            std::string::npos);
+  EXPECT_NE(problems_of(with("\"ranks\": 8", "\"ranks\": 7.5")).find("whole number"),
+            std::string::npos);
+  EXPECT_NE(problems_of(with("\"ranks\": 8", "\"ranks\": 1e300")).find("over 1e18"),
+            std::string::npos);
   EXPECT_NE(problems_of(with("\"value\": 108", "\"value\": 1e999")).find("out of range"),
             std::string::npos);
 }
