@@ -25,11 +25,16 @@ std::string file_name(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
+/// The first messages, which name the keys.
 std::string reason_of(const InputError& error) {
-  if (error.diagnostics.empty()) return error.what();
-  std::string reason = error.diagnostics.front().message;
-  const std::size_t more = error.diagnostics.size() - 1;
-  if (more > 0) reason += " (and " + std::to_string(more) + " more)";
+  constexpr std::size_t kNamed = 4;
+  std::string reason;
+  for (std::size_t i = 0; i < std::min(kNamed, error.diagnostics.size()); ++i) {
+    reason += (i > 0 ? "; " : "") + error.diagnostics[i].message;
+  }
+  if (error.diagnostics.size() > kNamed) {
+    reason += "; and " + std::to_string(error.diagnostics.size() - kNamed) + " more";
+  }
   return reason;
 }
 

@@ -56,15 +56,15 @@ std::vector<std::string> row_cells(const ValidationRow& row) {
 }
 
 std::string source_text(const std::string& source, const Validation& validation) {
-  TextTable table{.columns = {{source, Align::left},
-                              {"predicted"},
-                              {"measured"},
-                              {"error"},
-                              {"interval"},
-                              {"holds"},
-                              {"memory"},
-                              {"verdict", Align::left}},
-                  .rows = {}};
+  ReportTable table{.columns = {{source, Align::left},
+                                {"predicted"},
+                                {"measured"},
+                                {"error"},
+                                {"interval"},
+                                {"holds"},
+                                {"memory"},
+                                {"verdict", Align::left}},
+                    .rows = {}};
   std::string refused;
   for (const ValidationRow& row : validation.rows) {
     if (row.source != source) continue;
@@ -78,16 +78,16 @@ std::string source_text(const std::string& source, const Validation& validation)
 }
 
 std::string step_summary(const std::vector<std::pair<std::string, ValidationSummary>>& all) {
-  TextTable table{.columns = {{"Step time", Align::left},
-                              {"rows"},
-                              {"refused"},
-                              {"n"},
-                              {"MAPE"},
-                              {"median"},
-                              {"bias"},
-                              {"p90"},
-                              {"max"}},
-                  .rows = {}};
+  ReportTable table{.columns = {{"Step time", Align::left},
+                                {"rows"},
+                                {"refused"},
+                                {"n"},
+                                {"MAPE"},
+                                {"median"},
+                                {"bias"},
+                                {"p90"},
+                                {"max"}},
+                    .rows = {}};
   for (const auto& [name, s] : all) {
     table.rows.push_back({name, std::to_string(s.rows), std::to_string(s.refused),
                           std::to_string(s.step_time.n), unsigned_percent(s.step_time.mape),
@@ -100,14 +100,14 @@ std::string step_summary(const std::vector<std::pair<std::string, ValidationSumm
 
 std::string interval_and_ranking_summary(
     const std::vector<std::pair<std::string, ValidationSummary>>& all) {
-  TextTable table{.columns = {{"Interval, ranking", Align::left},
-                              {"coverage"},
-                              {"half-width"},
-                              {"groups"},
-                              {"tau"},
-                              {"regret"},
-                              {"oom choices"}},
-                  .rows = {}};
+  ReportTable table{.columns = {{"Interval, ranking", Align::left},
+                                {"coverage"},
+                                {"half-width"},
+                                {"groups"},
+                                {"tau"},
+                                {"regret"},
+                                {"oom choices"}},
+                    .rows = {}};
   for (const auto& [name, s] : all) {
     const RankingSummary& r = s.ranking;
     table.rows.push_back({name, unsigned_percent(s.interval_coverage),
@@ -119,17 +119,17 @@ std::string interval_and_ranking_summary(
 }
 
 std::string memory_summary(const std::vector<std::pair<std::string, ValidationSummary>>& all) {
-  TextTable table{.columns = {{"Memory", Align::left},
-                              {"n"},
-                              {"MAPE"},
-                              {"median"},
-                              {"tp"},
-                              {"fp"},
-                              {"tn"},
-                              {"fn"},
-                              {"recall"},
-                              {"specificity"}},
-                  .rows = {}};
+  ReportTable table{.columns = {{"Memory", Align::left},
+                                {"n"},
+                                {"MAPE"},
+                                {"median"},
+                                {"tp"},
+                                {"fp"},
+                                {"tn"},
+                                {"fn"},
+                                {"recall"},
+                                {"specificity"}},
+                    .rows = {}};
   for (const auto& [name, s] : all) {
     table.rows.push_back({name, std::to_string(s.memory.n), unsigned_percent(s.memory.mape),
                           unsigned_percent(s.memory.median_ape),

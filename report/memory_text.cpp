@@ -139,7 +139,7 @@ std::string stage_memory_text(const MemoryAnswer& memory) {
     row.cells.push_back(scale(stage.peak_reserved_bytes));
     row.cells.push_back(scale(stage.peak_device_bytes));
   }
-  TextTable table{.columns = {{"stage"}}, .rows = fold_stage_rows(rows)};
+  ReportTable table{.columns = {{"stage"}}, .rows = fold_stage_rows(rows)};
   for (const CategoryColumn& column : kColumns) table.columns.push_back({column.head});
   table.columns.push_back({"allocated"});
   table.columns.push_back({"reserved"});

@@ -25,7 +25,7 @@ std::size_t width_of(std::string_view text) {
   }));
 }
 
-std::string render_table(const TextTable& table, std::string_view indent) {
+std::string render_table(const ReportTable& table, std::string_view indent) {
   const std::size_t columns = table.columns.size();
   std::vector<std::size_t> widths(columns);
   std::vector<std::string> heads(columns);

@@ -18,14 +18,14 @@ struct TextColumn {
   Align align = Align::right;
 };
 
-struct TextTable {
+struct ReportTable {
   std::vector<TextColumn> columns;
   std::vector<std::vector<std::string>> rows;  // a cell for each column; missing cells are empty
 };
 
 /// Columns two spaces apart, each as wide as its widest cell; every line starts with `indent` and
 /// ends without spaces. A table without heads has no head line.
-std::string render_table(const TextTable& table, std::string_view indent);
+std::string render_table(const ReportTable& table, std::string_view indent);
 
 /// Words of `text` in lines of at most kTextWidth columns: `first` before the first line, as many
 /// spaces before the others. A longer word stands alone.

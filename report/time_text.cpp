@@ -94,7 +94,7 @@ std::string breakdown_text(const StepReport& report) {
   const double total = sum_of(report.breakdown);
   if (total <= 0.0) return "";
   const TimeScale scale = scale_for(total);
-  TextTable table{.columns = {{"", Align::left}, {""}, {""}, {"", Align::left}}, .rows = {}};
+  ReportTable table{.columns = {{"", Align::left}, {""}, {""}, {"", Align::left}}, .rows = {}};
   for (const Part& part : parts_of(report.breakdown)) {
     if (part.seconds <= 0.0) continue;
     const double share = part.seconds / total;
@@ -123,8 +123,12 @@ std::string stage_times_text(const StepReport& report) {
   if (report.stages.size() < 2) return "";
   const auto busiest = [](const Breakdown& a, const Breakdown& b) { return a.compute < b.compute; };
   const auto slowest = std::max_element(report.stages.begin(), report.stages.end(), busiest);
-  const TimeScale scale = scale_for(sum_of(report.breakdown));
-  const auto cell = [&](double seconds) { return seconds > 0.0 ? scale(seconds) : "-"; };
+  TimeScale scale = scale_for(sum_of(report.breakdown));
+  scale.decimals = std::max(0, scale.decimals - 1);  // stages that hardly differ share a row
+  const auto cell = [&](double seconds) {
+    const std::string text = scale(seconds);
+    return text.find_first_not_of("0.") == std::string::npos ? "-" : text;
+  };
   std::vector<StageRow> rows;
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     const Breakdown& b = report.stages[i];
@@ -136,17 +140,17 @@ std::string stage_times_text(const StepReport& report) {
                     .marked = b.compute > report.stages.front().compute * (1.0 + 1e-9) &&
                               static_cast<std::size_t>(slowest - report.stages.begin()) == i});
   }
-  TextTable table{.columns = {{"stage"},
-                              {"compute"},
-                              {"recomp."},
-                              {"tp"},
-                              {"pp"},
-                              {"dp"},
-                              {"cp+ep"},
-                              {"bubble"},
-                              {"straggler"},
-                              {"host"}},
-                  .rows = fold_stage_rows(rows)};
+  ReportTable table{.columns = {{"stage"},
+                                {"compute"},
+                                {"recomp."},
+                                {"tp"},
+                                {"pp"},
+                                {"dp"},
+                                {"cp+ep"},
+                                {"bubble"},
+                                {"straggler"},
+                                {"host"}},
+                    .rows = fold_stage_rows(rows)};
   return fmt::format("Time by stage, {} (tp to cp+ep: exposed_comm; * computes longest)\n",
                      scale.name) +
          render_table(table, "  ");

@@ -21,9 +21,9 @@ std::size_t widest_line(const std::string& text) {
   return widest;
 }
 
-TEST(TextTable, ColumnsAreAsWideAsTheirWidestCell) {
-  const TextTable table{.columns = {{"name", Align::left}, {"n"}},
-                        .rows = {{"a", "1"}, {"longer", "22"}, {"x"}}};
+TEST(ReportTable, ColumnsAreAsWideAsTheirWidestCell) {
+  const ReportTable table{.columns = {{"name", Align::left}, {"n"}},
+                          .rows = {{"a", "1"}, {"longer", "22"}, {"x"}}};
   EXPECT_EQ(render_table(table, "  "),
             "  name     n\n"
             "  a        1\n"
@@ -31,11 +31,11 @@ TEST(TextTable, ColumnsAreAsWideAsTheirWidestCell) {
             "  x\n");
 }
 
-TEST(TextTable, ATableWithoutHeadsHasNoHeadLine) {
+TEST(ReportTable, ATableWithoutHeadsHasNoHeadLine) {
   EXPECT_EQ(render_table({.columns = {{""}, {""}}, .rows = {{"1", "2"}}}, ""), "1  2\n");
 }
 
-TEST(TextTable, WidthCountsCharactersNotBytes) {
+TEST(ReportTable, WidthCountsCharactersNotBytes) {
   EXPECT_EQ(width_of("\u00b5s"), 2U);
   EXPECT_EQ(render_table({.columns = {{""}, {""}}, .rows = {{"\u00b5", "1"}, {"aa", "2"}}}, ""),
             " \u00b5  1\naa  2\n");

@@ -1,0 +1,36 @@
+#pragma once
+// What a user can say on the command line, whatever the verb; each verb reads what its row in the
+// table of verbs names.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace windtunnel {
+
+enum class Option : std::uint8_t {
+  file,   // one scenario file
+  paths,  // files and folders
+  json,
+  id,
+  trace,
+  seed,
+  draws,
+  view,  // plan: --resolved, --ops with --rank, --grid
+};
+
+/// What `plan` prints.
+enum class PlanView : std::uint8_t { summary, resolved, ops, grid };
+
+struct Options {
+  std::vector<std::string> paths;
+  bool json = false;
+  std::string id;     // of one scenario of a set; empty: all
+  std::string trace;  // path of the trace; empty: none
+  std::uint64_t seed = 1;
+  int draws = 32;
+  PlanView view = PlanView::summary;
+  int rank = 0;  // whose ops
+};
+
+}  // namespace windtunnel

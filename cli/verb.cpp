@@ -1,0 +1,42 @@
+#include "cli/verb.h"
+
+namespace windtunnel {
+
+namespace {
+
+constexpr Option kCheckOptions[] = {Option::file, Option::json, Option::id};
+constexpr Option kPlanOptions[] = {Option::file, Option::json, Option::id, Option::view};
+constexpr Option kSimulateOptions[] = {Option::file,  Option::json, Option::id,
+                                       Option::trace, Option::seed, Option::draws};
+constexpr Option kValidateOptions[] = {Option::paths, Option::json};
+
+constexpr Verb kVerbs[] = {
+    {"check", "Does it parse, divide and fit into memory?",
+     "Needs no clock: allocations are replayed in the order the host makes them.\n"
+     "Exit status: 0 fits (also when tight), 1 does not fit, 2 bad usage or input.\n\n"
+     "  windtunnel check scenarios/training/gpt3-175b-64a100.yaml",
+     kCheckOptions, run_check},
+    {"plan", "What will every rank do?",
+     "Prints groups, the layout of each stage, collectives per step and the step x rank grid.\n"
+     "Exit status: 0 ok, 2 bad usage or input.\n\n"
+     "  windtunnel plan S.yaml --resolved      every value and where it comes from\n"
+     "  windtunnel plan S.yaml --ops --rank 3  the ops of one rank, one a line",
+     kPlanOptions, run_plan},
+    {"simulate", "How long is a step, where does the time go, how much memory?",
+     "Exit status: 0 ok, 1 does not fit into memory, 2 bad usage or input.\n\n"
+     "  windtunnel simulate S.yaml --trace step.json   opens in https://ui.perfetto.dev",
+     kSimulateOptions, run_simulate},
+    {"validate", "How far are predictions from what was measured?",
+     "Prints a row per scenario and a summary per source and overall.\n"
+     "Exit status: 0 ok, 2 bad usage or input, or a scenario that cannot be lowered.\n\n"
+     "  windtunnel validate measured/ extra.yaml",
+     kValidateOptions, run_validate},
+};
+
+}  // namespace
+
+std::span<const Verb> verb_table() {
+  return kVerbs;
+}
+
+}  // namespace windtunnel
