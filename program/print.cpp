@@ -51,6 +51,16 @@ std::int64_t group_count(const Mesh& mesh, const Comm& comm) {
   return count;
 }
 
+/// The axes of the communicator that have more than one rank.
+std::uint8_t wide_axes(const Mesh& mesh, const Comm& comm) {
+  const Grid grid = dense_grid(mesh);
+  unsigned axes = 0;
+  for (const Axis axis : mesh.order) {
+    if ((comm.axes & axis) != 0 && grid.size(axis) > 1) axes |= axis;
+  }
+  return static_cast<std::uint8_t>(axes);
+}
+
 std::string groups_text(const Program& p) {
   TextTable table({"communicator", "axes", "members", "groups", "first groups"});
   for (const Comm& comm : p.comms) {
@@ -63,7 +73,8 @@ std::string groups_text(const Program& p) {
       groups += (groups.empty() ? "" : " ") + group_text(ranks);
       ++shown;
     }
-    table.add({comm.name, axes_text(comm.axes) + (comm.first_and_last_pp ? ", ends" : ""),
+    table.add({comm.name,
+               axes_text(wide_axes(p.mesh, comm)) + (comm.first_and_last_pp ? ", ends" : ""),
                format_count(group_size(p.mesh, comm)), format_count(count),
                groups + (count > shown ? " .." : "")});
   }
