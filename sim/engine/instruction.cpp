@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/check.h"
+#include "sim/engine/event_slots.h"
 
 namespace windtunnel {
 
@@ -70,29 +71,22 @@ class Compiler {
   void compile_role(std::size_t index) {
     const Role& role = program_.roles[index];
     RoleCode code;
-    event_place_.assign(role.events.size(), 0);
-    for (std::size_t e = 0; e < role.events.size(); ++e) {
-      event_place_[e] = role.events[e].per_frame ? code.frame_events++ : code.static_events++;
-    }
     find_shared_comms(role);
-    int micro_batches = 1;
-    for (const Call& call : role.calls)
-      micro_batches = std::max(micro_batches, call.micro_batch + 1);
-    code.micro_batches = static_cast<std::uint32_t>(micro_batches);
-    code.frames = code.micro_batches * static_cast<std::uint32_t>(role.chunks.size());
-    compiled_.assign(program_.segments.size() * kCallKinds, kUncompiled);
+    const std::size_t chunks = role.chunks.size() + 1;  // and calls of none
+    compiled_.assign(program_.segments.size() * kCallKinds * chunks, kUncompiled);
     code.code_of_call.reserve(role.calls.size());
     for (const Call& call : role.calls) {
-      std::uint32_t& place = compiled_[call.segment * kCallKinds + kind_of_call(call)];
+      const std::size_t kind = call.segment * kCallKinds + kind_of_call(call);
+      std::uint32_t& place = compiled_[kind * chunks + static_cast<std::size_t>(call.chunk + 1)];
       if (place == kUncompiled) {
         place = static_cast<std::uint32_t>(code.code.size());
-        code.code.push_back({.ops = compile_call(index, call), .event_ops = {}});
-        mark_stretches(code);
-        mark_event_ops(code.code.back());
+        code.code.push_back(
+            {.chunk = call.chunk, .ops = compile_call(index, call), .event_ops = {}});
       }
       code.code_of_call.push_back(place);
     }
-    count_uses(role, code);
+    place_events(role, code);
+    for (Code& block : code.code) mark_stretches(code, block.ops);
     result_.roles.push_back(std::move(code));
   }
 
@@ -116,8 +110,7 @@ class Compiler {
     return i.action == Action::compute || (i.action == Action::join && !i.shared_comm);
   }
 
-  void mark_stretches(RoleCode& role) const {
-    std::vector<Instruction>& ops = role.code.back().ops;
+  void mark_stretches(RoleCode& role, std::vector<Instruction>& ops) const {
     Instruction* first = nullptr;
     for (Instruction& i : ops) {
       if (i.action != Action::compute && i.action != Action::join) {
@@ -133,15 +126,6 @@ class Compiler {
       }
       ++first->stretch_ops;
       first->stretch_launches += i.launches;
-    }
-  }
-
-  static void mark_event_ops(Code& code) {
-    for (std::size_t k = 0; k < code.ops.size(); ++k) {
-      const Action action = code.ops[k].action;
-      if (action == Action::record || action == Action::wait || action == Action::host_sync) {
-        code.event_ops.push_back(static_cast<std::uint32_t>(k));
-      }
     }
   }
 
@@ -196,10 +180,7 @@ class Compiler {
       i.category = static_cast<std::uint16_t>(kFixedCategories + op.comm);
       i.shared_comm = shared_comm_[op.comm];
     }
-    if (op.event != kNone) {
-      i.event = event_place_[op.event];
-      i.frame_event = program_.roles[role].events[op.event].per_frame;
-    }
+    if (op.event != kNone) i.event = op.event;
     switch (op.kind) {
       case OpKind::compute:
         decode_compute(op, i);
@@ -250,35 +231,11 @@ class Compiler {
     i.channel = i.sends ? channel(role, op.peer, op.comm) : channel(op.peer, role, op.comm);
   }
 
-  /// Every event binds to its latest record in host order; counting the uses of each record ahead
-  /// lets the sweep drop a completion after its last use.
-  void count_uses(const Role& role, RoleCode& code) const {
-    std::vector<std::uint32_t> latest(
-        code.static_events + std::size_t{code.frames} * code.frame_events, kNone);
-    for (std::size_t c = 0; c < role.calls.size(); ++c) {
-      const bool in_frame = role.calls[c].chunk >= 0 && role.calls[c].micro_batch >= 0;
-      const Code& called = code.code[code.code_of_call[c]];
-      for (const std::uint32_t place : called.event_ops) {
-        const Instruction& i = called.ops[place];
-        CHECK(in_frame || !i.frame_event, "frame events belong to calls with a frame");
-        if (i.action == Action::record) {
-          latest[event_slot(code, role.calls[c], i)] =
-              static_cast<std::uint32_t>(code.uses_of_record.size());
-          code.uses_of_record.push_back(0);
-        } else {
-          const std::uint32_t record = latest[event_slot(code, role.calls[c], i)];
-          if (record != kNone) ++code.uses_of_record[record];
-        }
-      }
-    }
-  }
-
   const Program& program_;
   const CompileOptions& options_;
   CompiledProgram result_;
   std::map<std::tuple<int, int, std::uint32_t>, std::uint32_t> channel_of_;
   // Of the role being compiled:
-  std::vector<std::uint32_t> event_place_;
   std::vector<bool> shared_comm_;
   std::vector<std::uint32_t> compiled_;
 };

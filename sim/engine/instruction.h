@@ -22,6 +22,7 @@ enum class Action : std::uint8_t {
   post,          // send or recv
   record,
   wait,
+  follow,  // record on `followed` and wait on `stream` in one
   host_work,
   load,  // host work on another stream: a loader's thread
   host_sync
@@ -30,6 +31,7 @@ enum class Action : std::uint8_t {
 struct Instruction {
   Action action = Action::compute;
   Stream stream = Stream::compute;
+  Stream followed = Stream::compute;
   std::uint8_t launches = 0;
   KernelClass cls = KernelClass::none;
   TransferKind transfer = TransferKind::count;
@@ -42,7 +44,7 @@ struct Instruction {
   std::uint16_t category = 0;  // row charged while it runs
   std::uint16_t comm = 0;
   std::uint32_t op = 0;       // index into Program::ops
-  std::uint32_t event = 0;    // index among the role's static or frame events
+  std::uint32_t event = 0;    // slot, or frame_event: slot within the micro-batch
   std::uint32_t channel = 0;  // post: index of (source, destination, comm)
   // Of the first op of a stretch: ops of the compute stream with nothing in between, which the
   // sweep takes as a whole. Every `compute` and `join` belongs to one.
@@ -52,8 +54,9 @@ struct Instruction {
 };
 static_assert(sizeof(Instruction) <= 40, "the code of a large program stays in the cache");
 
-/// The timed ops of a segment in one kind of call.
+/// The timed ops of a segment in one kind of call of one chunk.
 struct Code {
+  int chunk = -1;
   std::vector<Instruction> ops;
   std::vector<std::uint32_t> event_ops;  // indices of records, waits and host_syncs
 };
@@ -67,13 +70,15 @@ struct Channel {
 };
 
 struct RoleCode {
-  std::vector<Code> code;                   // one per segment and kind of call
+  std::vector<Code> code;                   // one per segment, chunk and kind of call
   std::vector<std::uint32_t> code_of_call;  // index into `code`
   std::uint32_t stretches = 0;
-  std::uint32_t static_events = 0;
-  std::uint32_t frame_events = 0;  // per frame
-  std::uint32_t frames = 0;
-  std::uint32_t micro_batches = 1;  // frame of a call = chunk * micro_batches + micro_batch
+  struct Frames {
+    std::uint32_t first_slot = 0;
+    std::uint32_t events = 0;  // slots of one micro-batch
+  };
+  std::vector<Frames> frames;  // [chunk]
+  std::uint32_t event_slots = 0;
   /// Of each record, in host order: how many waits and host_syncs bind to it.
   std::vector<std::uint32_t> uses_of_record;
 };
@@ -92,12 +97,11 @@ struct CompileOptions {
 };
 CompiledProgram compile(const Program& program, const CompileOptions& options);
 
-/// Instance of the instruction's event in the role: frame events follow the static ones.
+/// Where the role keeps the instruction's event in this call.
 inline std::uint32_t event_slot(const RoleCode& role, const Call& call, const Instruction& i) {
   if (!i.frame_event) return i.event;
-  const auto frame = static_cast<std::uint32_t>(call.chunk) * role.micro_batches +
-                     static_cast<std::uint32_t>(call.micro_batch);
-  return role.static_events + frame * role.frame_events + i.event;
+  const RoleCode::Frames& frames = role.frames[static_cast<std::size_t>(call.chunk)];
+  return frames.first_slot + static_cast<std::uint32_t>(call.micro_batch) * frames.events + i.event;
 }
 
 }  // namespace windtunnel

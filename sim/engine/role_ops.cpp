@@ -183,6 +183,10 @@ bool RoleSweep::compute_comes_first(const Instruction& i) const {
     for (std::size_t k = c == call_ ? pc_ + 1 : 0; k < instructions.size(); ++k) {
       const Instruction& next = instructions[k];
       if (next.action == Action::compute) return true;
+      if (next.action == Action::follow && next.followed == i.stream &&
+          next.stream == Stream::compute) {
+        return false;
+      }
       if (next.action == Action::record && next.stream == i.stream) {
         marks.push_back(event_slot(code_, role_.calls[c], next));
       }

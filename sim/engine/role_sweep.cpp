@@ -23,6 +23,7 @@ const char* name_of(Action action) {
     case Action::record:
       return "record";
     case Action::wait:
+    case Action::follow:
       return "wait";
     case Action::host_work:
     case Action::load:
@@ -47,7 +48,8 @@ RoleSweep::RoleSweep(const Step& step, int role)
       compute_(step.pool, overlap_, step.compiled.categories.size(), role),
       side_tails_(static_cast<std::size_t>(Stream::count)),
       comm_tails_(step.program.comms.size()),
-      events_(code_.static_events + std::size_t{code_.frames} * code_.frame_events),
+      events_(code_.event_slots),
+      nothing_(static_cast<std::size_t>(lanes_), 0),
       ready_(static_cast<std::size_t>(lanes_)),
       scratch_(static_cast<std::size_t>(lanes_)) {
   const bool lanes_are_draws = lanes_ == step.grid.draws;
@@ -88,6 +90,9 @@ Completion* RoleSweep::execute(const Instruction& i) {
     case Action::wait:
       run_wait(i);
       return nullptr;
+    case Action::follow:
+      run_follow(i);
+      return nullptr;
     case Action::host_work:
       run_host_work(i);
       return nullptr;
@@ -104,47 +109,70 @@ void RoleSweep::run_record(const Instruction& i) {
   Event& event = event_of(i);
   event.uses = code_.uses_of_record[record_++];
   if (event.uses == 0) return;
-  if (event.done.capacity() == 0 && !spare_.empty()) {
-    event.done = std::move(spare_.back());
-    spare_.pop_back();
-  }
   if (i.stream == Stream::compute) {
-    const auto pending = compute_.pending();
-    event.done.assign(pending.begin(), pending.end());
-    event.done.push_back(step_.pool.make_at(compute_.tail()));
-  } else {
-    event.done = tail_of(i.stream);
+    event.first = step_.pool.make_at(compute_.tail());
+    keep_rest(event, compute_.pending());
+    return;
   }
+  const Completions& tail = tail_of(i.stream);
+  if (tail.empty()) {
+    event.first = step_.pool.make_at(nothing_.data());
+    return;
+  }
+  event.first = tail.front();
+  keep_rest(event, std::span(tail).subspan(1));
+}
+
+void RoleSweep::keep_rest(Event& event, std::span<const CompletionRef> rest) {
+  if (rest.empty()) return;
+  event.rest = std::make_unique<Completions>(rest.begin(), rest.end());
 }
 
 void RoleSweep::use(Event& event) {
   if (--event.uses > 0) return;
-  event.done.clear();
-  spare_.push_back(std::move(event.done));
+  event.first = {};
+  event.rest.reset();
+}
+
+void RoleSweep::hold_back(Stream stream, const CompletionRef& completion) {
+  if (stream == Stream::compute) {
+    compute_.wait_for(completion);
+  } else {
+    tail_of(stream).push_back(completion);
+  }
 }
 
 void RoleSweep::run_wait(const Instruction& i) {
   Event& event = event_of(i);
   // CUDA's rule: a wait for an event that was never recorded does nothing.
   if (event.uses == 0) return;
-  if (i.stream == Stream::compute) {
-    for (const CompletionRef& done : event.done) compute_.wait_for(done);
-  } else {
-    Completions& tail = tail_of(i.stream);
-    tail.insert(tail.end(), event.done.begin(), event.done.end());
+  hold_back(i.stream, event.first);
+  if (event.rest != nullptr) {
+    for (const CompletionRef& done : *event.rest) hold_back(i.stream, done);
   }
   use(event);
+}
+
+void RoleSweep::run_follow(const Instruction& i) {
+  if (i.followed == Stream::compute) {
+    hold_back(i.stream, step_.pool.make_at(compute_.tail()));
+    for (const CompletionRef& done : compute_.pending()) hold_back(i.stream, done);
+  } else {
+    for (const CompletionRef& done : tail_of(i.followed)) hold_back(i.stream, done);
+  }
 }
 
 Completion* RoleSweep::run_host_sync(const Instruction& i) {
   Event& event = event_of(i);
   if (event.uses == 0) return nullptr;
-  for (const CompletionRef& done : event.done) {
+  Completions all{event.first};
+  if (event.rest != nullptr) all.insert(all.end(), event.rest->begin(), event.rest->end());
+  for (const CompletionRef& done : all) {
     if (Completion* blocker = step_.pool.resolve(*done)) return blocker;
   }
   host_.issue(i.launches);
   std::copy_n(host_.now(), lanes_, scratch_.data());
-  for (const CompletionRef& done : event.done) host_.wait_until(done->end);
+  for (const CompletionRef& done : all) host_.wait_until(done->end);
   use(event);
   if (step_.recorder != nullptr) {
     step_.recorder->record(

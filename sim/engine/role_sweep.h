@@ -5,6 +5,7 @@
 // from that op later; nothing of the op has happened by then. Which role runs when changes no time.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ class RoleSweep {
   void run_join(const Instruction& i);     // the same
   void run_record(const Instruction& i);
   void run_wait(const Instruction& i);
+  void run_follow(const Instruction& i);
   void run_host_work(const Instruction& i);
   void run_load(const Instruction& i);
 
@@ -81,12 +83,17 @@ class RoleSweep {
   const Call& call() const { return role_.calls[call_]; }
   const std::vector<Instruction>& code() const { return code_.code[code_.code_of_call[call_]].ops; }
 
+  /// What stood on the stream when the event was recorded, for the uses to come.
   struct Event {
-    Completions done;  // what stood on the stream when it was recorded
+    CompletionRef first;
+    std::unique_ptr<Completions> rest;  // where there is more than one
     std::uint32_t uses = 0;
   };
   Event& event_of(const Instruction& i) { return events_[event_slot(code_, call(), i)]; }
-  void use(Event& event);
+  static void keep_rest(Event& event, std::span<const CompletionRef> rest);
+  static void use(Event& event);
+  /// Everything issued to the stream from now on waits for `completion`.
+  void hold_back(Stream stream, const CompletionRef& completion);
 
   Step step_;
   int index_;
@@ -101,7 +108,7 @@ class RoleSweep {
   std::vector<Completions> side_tails_;               // [stream]; compute's is in compute_
   std::vector<std::vector<Picoseconds>> comm_tails_;  // [comm], where several streams use it
   std::vector<Event> events_;
-  std::vector<Completions> spare_;  // emptied lists, to be filled by the next record
+  std::vector<Picoseconds> nothing_;  // 0 on every lane
   std::vector<Picoseconds> ready_, scratch_;
   Completions posted_, waits_;  // of the group being posted
   std::size_t call_ = 0;
