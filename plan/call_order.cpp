@@ -11,6 +11,10 @@ namespace {
 
 using Kind = ScheduleAction::Kind;
 
+bool carries_activation(const IssuedCall& c) {
+  return c.call == ChunkCall::receive_input || c.call == ChunkCall::send_output;
+}
+
 /// Actions that run without a transfer between them: one, or a steady-state pair of interleaving.
 struct Unit {
   std::size_t begin = 0, end = 0;
@@ -124,7 +128,12 @@ class Issue {
       if (u < units_.size()) {
         for (const std::size_t i : posted_before_[u]) batch.push_back(receive(i));
       }
-      for (std::size_t i = 1; i < batch.size(); ++i) batch[i].grouped = true;
+      if (order_.batched) {
+        for (std::size_t i = 1; i < batch.size(); ++i) batch[i].grouped = true;
+      } else {
+        // One by one, activations before gradients: the order both neighbours keep.
+        std::stable_partition(batch.begin(), batch.end(), carries_activation);
+      }
       if (!batch.empty()) batch.back().ends_batch = true;
       calls.insert(calls.end(), batch.begin(), batch.end());
       if (u == units_.size()) break;

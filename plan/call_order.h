@@ -30,6 +30,7 @@ struct PipelineOrder {
   ScheduleShape shape;
   ScheduleKind kind = ScheduleKind::one_f_one_b;
   bool asynchronous = false;
+  bool batched = true;  // blocking: a batch is one operation; else its transfers run one by one
 };
 
 /// Calls of pipeline rank `rank`, in host issue order.

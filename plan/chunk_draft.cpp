@@ -32,8 +32,10 @@ bool forward_direction(ChunkCall call) {
 
 /// Under scatter/gather (SC21, 2104.04473 section 4.1) each tp rank sends its 1/tp and gathers
 /// after.
-bool scatters(const RoleDraft& d) {
-  return d.rules().scatter_gather_p2p && d.plan().tp > 1 && !d.plan().sequence_parallel;
+bool scatters(const RoleDraft& d, ChunkCall call) {
+  const bool asked =
+      forward_direction(call) ? d.rules().scatter_gather_p2p : d.rules().scatter_gather_grads;
+  return asked && d.plan().tp > 1 && !d.plan().sequence_parallel;
 }
 
 }  // namespace
@@ -96,7 +98,7 @@ void ChunkDraft::draft_forward(SlotId loss) {
       received_input_ = d_.event("received_input", true);
       d_.wait(received_input_, Stream::compute, {x});
     }
-    if (scatters(d_)) {
+    if (scatters(d_, ChunkCall::receive_input)) {
       d_.collective({.collective = Collective::all_gather,
                      .reduce = ReduceOp::none,
                      .comm = d_.comm("tp"),
@@ -125,7 +127,7 @@ void ChunkDraft::draft_backward() {
       received_grad_ = d_.event("received_grad", true);
       d_.wait(received_grad_, Stream::compute, {g});
     }
-    if (scatters(d_)) {
+    if (scatters(d_, ChunkCall::receive_grad)) {
       d_.collective({.collective = Collective::all_gather,
                      .reduce = ReduceOp::none,
                      .comm = d_.comm("tp"),
@@ -161,7 +163,7 @@ void ChunkDraft::draft_receive(ChunkCall call, SlotId slot, int peer) {
   d_.phase = fwd ? Phase::forward : Phase::backward;
   const Stream stream = transfer_stream(d_, call);
   const SlotId target =
-      scatters(d_) ? partial_view(slot, fwd ? "input_part" : "output_grad_part") : slot;
+      scatters(d_, call) ? partial_view(slot, fwd ? "input_part" : "output_grad_part") : slot;
   if (stream != Stream::compute) {
     // The buffer may have been used before by work on the compute stream.
     const std::uint32_t ready = d_.event("receive_ready", true);
@@ -178,7 +180,7 @@ void ChunkDraft::draft_send(ChunkCall call, SlotId slot, int peer) {
   d_.phase = fwd ? Phase::forward : Phase::backward;
   const Stream stream = transfer_stream(d_, call);
   const SlotId source =
-      scatters(d_) ? partial_view(slot, fwd ? "output_part" : "input_grad_part") : slot;
+      scatters(d_, call) ? partial_view(slot, fwd ? "output_part" : "input_grad_part") : slot;
   if (stream == Stream::compute) {
     d_.point_to_point(OpKind::send, source, peer, d_.comm(fwd ? "pp_fwd" : "pp_bwd"), stream);
     return;

@@ -117,7 +117,8 @@ void append_pipeline_calls(RoleDraft& d, ChunkList& chunks) {
                                       .micro_batches = static_cast<int>(p.micro_batches),
                                       .micro_batch_group = p.micro_batch_group},
                             .kind = p.schedule,
-                            .asynchronous = p.overlap_pp};
+                            .asynchronous = p.overlap_pp,
+                            .batched = d.rules().batched_p2p};
   const bool sync = d.rules().p2p_sync_host && !p.overlap_pp && p.pp > 1;
   const std::uint32_t sync_call = sync ? sync_segment(d) : kNone;
   std::vector<std::int64_t> forwards(chunks.size(), 0), backwards(chunks.size(), 0);

@@ -152,11 +152,17 @@ SegmentDraft draft_grad_sync(RoleDraft& d, ChunkList& chunks) {
   SegmentDraft s{.name = "grad_sync", .ops = {}};
   d.segment = &s;
   d.phase = Phase::grad_sync;
+  SlotId buffer = kNone;
   for_each_bucket(chunks, [&](Bucket& b) {
     if (b.reduced != kNone) {
       d.wait(b.reduced, Stream::compute);
     } else if (d.comm("dp") != kNone) {
       draft_bucket_reduction(d, b, Stream::compute, When::always);
+      if (buffer == kNone && d.rules().reduction_buffer > 0) {
+        buffer = d.keep("reduction_buffer", d.rules().reduction_buffer, d.slot(b.grads).dtype);
+        d.slot(buffer).category = Category::comm_buffers;
+      }
+      if (buffer != kNone) d.hold(buffer);
     }
   });
   reduce_partial_gradients(d, chunks);

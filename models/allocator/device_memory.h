@@ -22,6 +22,9 @@ struct NcclMemory {
   std::int64_t nvls_bytes = 0;  // per communicator with collectives inside one domain of more
                                 // than two ranks; 0 without NVLS
   std::int64_t communicator_bytes = 0;  // fixed cost of each communicator
+  // NCCL before 2.22 connects ring and tree of a communicator when it is made, whatever it is used
+  // for (NVIDIA/nccl 2.22 release notes: lazy connection establishment).
+  bool connects_at_init = false;
 };
 
 struct DeviceMemory {

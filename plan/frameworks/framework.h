@@ -60,12 +60,16 @@ struct FrameworkRules {
   bool tp_backward_overlap = false;  // input-gradient collective beside the weight-gradient GEMM
   bool keep_gathered_input = false;  // sequence parallel: keep the gathered input for backward
   // Pipeline
-  bool p2p_sync_host = false;       // a device synchronize after each batch of transfers
-  bool scatter_gather_p2p = false;  // send 1/tp of the activation and gather at the receiver
+  bool p2p_sync_host = false;         // a device synchronize after each batch of transfers
+  bool batched_p2p = true;            // blocking sends and receives of a moment are one operation
+  bool scatter_gather_p2p = false;    // send 1/tp of the activation and gather at the receiver
+  bool scatter_gather_grads = false;  // the same for the gradient
   // Gradients and optimizer
   bool fuse_wgrad_accumulation = true;  // GEMM writes into the accumulation buffer
   HalfGrads half_grads = HalfGrads::none;
   bool zero1_all_reduces = false;  // ZeRO-1 that all-reduces whole gradients instead of scattering
+  std::int64_t reduction_buffer =
+      0;  // elements of the buffer gradients are copied into to be reduced
   bool fp32_grad_copy_in_step = false;  // half-precision buffer: the optimizer makes an fp32 copy
   std::int64_t default_bucket = 40'000'000;  // elements
   std::int64_t bucket_per_dp = 1'000'000;    // default bucket = max(default_bucket, this * dp)

@@ -3,19 +3,31 @@
 namespace windtunnel {
 
 // Megatron-DeepSpeed (bigscience-workshop and microsoft forks of Megatron-LM v2.4, 2021-2023).
-// Sources: megatron/mpu/layers.py (blocking all-reduce in backward), DeepSpeed runtime/pipe/p2p.py
-// (send and receive on the default stream), runtime/bf16_optimizer.py (fp32 accumulation beside
-// bf16 gradients), runtime/zero/stage_1_and_2.py (fp16 gradients reduced in 5e8-element buckets,
-// fp32 copy of the shard).
+// Sources, in microsoft/DeepSpeed of that time where not said otherwise:
+// - megatron/mpu/layers.py of the fork: the all-reduce of input gradients blocks.
+// - runtime/pipe/{engine,schedule,p2p}.py: transfers one by one on the default stream, activations
+// before
+//   gradients; activations split over the model-parallel ranks (is_pipe_partitioned), gradients
+//   not.
+// - runtime/bf16_optimizer.py: fp32 accumulation beside bf16 gradients; the fp32 gradients are
+// all-reduced,
+//   also when the optimizer is sharded (runtime/pipe/engine.py, _bf16_reduce_grads).
+// - runtime/zero/stage_1_and_2.py: fp16 gradients are reduced to the rank that owns their slice,
+// through a
+//   buffer of reduce_bucket_size; the slice is copied to fp32.
 FrameworkRules megatron_deepspeed_rules(const Scenario& s) {
   FrameworkRules r;
   r.name = "megatron-deepspeed";
   r.vocab_multiple = 128;
   r.tp_backward_overlap = false;
   r.p2p_sync_host = false;
+  r.batched_p2p = false;
+  r.scatter_gather_p2p = true;
   r.fuse_wgrad_accumulation = false;
   const bool bf16 = s.plan.precision.compute.value_or(Dtype::bf16) == Dtype::bf16;
   r.half_grads = bf16 ? HalfGrads::kept : HalfGrads::transient;
+  r.zero1_all_reduces = bf16;
+  r.reduction_buffer = 500'000'000;
   r.fp32_grad_copy_in_step = true;
   r.default_bucket = 500'000'000;
   r.bucket_per_dp = 0;

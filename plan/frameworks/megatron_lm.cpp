@@ -23,6 +23,7 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   // Scatter/gather of pipeline transfers (SC21) was the default without sequence parallel until
   // core.
   r.scatter_gather_p2p = !undated && month < 2023 * 12;
+  r.scatter_gather_grads = r.scatter_gather_p2p;
   // As in megatron_deepspeed.cpp before Transformer Engine; its fused LayerNorm-Linear modules and
   // flash attention (2024 on) halve the operators.
   const bool engine = undated || month >= 2024 * 12;

@@ -64,7 +64,7 @@ std::int64_t collective_bytes(const Use& use, const std::vector<int>& ranks,
   const bool one_domain = near == static_cast<std::ptrdiff_t>(ranks.size());
   const std::int64_t channels = one_domain ? nccl.channels_in_domain : nccl.channels_across;
   const std::int64_t connections =
-      nccl.ring_connections + (use.all_reduce ? nccl.tree_connections : 0);
+      nccl.ring_connections + (use.all_reduce || nccl.connects_at_init ? nccl.tree_connections : 0);
   return channels * connections * nccl.connection_bytes +
          (near >= kNvlsLeastRanks ? nccl.nvls_bytes : 0);
 }
@@ -80,6 +80,21 @@ std::int64_t exchange_bytes(const Use& use, const Neighbourhood& here, const Ncc
   return bytes + (over_network ? nccl.network_pool_bytes : 0);
 }
 
+/// One two-rank communicator for each peer, whichever direction the transfers go.
+std::int64_t pair_bytes(const std::vector<Use>& uses, const Neighbourhood& here,
+                        const NcclMemory& nccl) {
+  std::set<int> peers;
+  for (const Use& use : uses) peers.insert(use.exchanges_with.begin(), use.exchanges_with.end());
+  std::int64_t bytes = 0;
+  for (const int role : peers) {
+    const bool near = here.shares_domain(here.rank_of_role(role));
+    const std::int64_t channels = near ? nccl.channels_in_domain : nccl.channels_across;
+    bytes += nccl.communicator_bytes +
+             channels * (nccl.ring_connections + nccl.tree_connections) * nccl.connection_bytes;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 OutsideMemory outside_memory(const Program& program, int role, const DeviceMemory& device,
@@ -91,16 +106,18 @@ OutsideMemory outside_memory(const Program& program, int role, const DeviceMemor
   OutsideMemory outside{.context_bytes = device.context_bytes, .other_bytes = device.other_bytes};
   const std::vector<Use> uses = uses_of(program, mine);
   for (std::uint32_t c = 0; c < program.comms.size(); ++c) {
-    if (!uses[c].collective && uses[c].exchanges_with.empty()) continue;
+    if (!uses[c].collective && (uses[c].exchanges_with.empty() || device.nccl.connects_at_init))
+      continue;
     const std::vector<int> ranks = members(program.mesh, program.comms[c], rank);
     if (ranks.size() < 2) continue;
-    const std::int64_t bytes = device.nccl.communicator_bytes +
-                               collective_bytes(uses[c], ranks, here, device.nccl) +
-                               exchange_bytes(uses[c], here, device.nccl);
+    const std::int64_t bytes =
+        device.nccl.communicator_bytes + collective_bytes(uses[c], ranks, here, device.nccl) +
+        (device.nccl.connects_at_init ? 0 : exchange_bytes(uses[c], here, device.nccl));
     outside.communicators.push_back(
         {.comm = c, .ranks = static_cast<int>(ranks.size()), .bytes = bytes});
     outside.nccl_bytes += bytes;
   }
+  if (device.nccl.connects_at_init) outside.nccl_bytes += pair_bytes(uses, here, device.nccl);
   return outside;
 }
 

@@ -7,6 +7,8 @@
 //   collective: channels * ring_connections * connection_bytes, and with an all-reduce
 //               channels * tree_connections * connection_bytes more; nvls_bytes once when more than
 //               two members share the rank's NVLink domain
+//   Before NCCL 2.22 every communicator pays for ring and tree at once, and PyTorch makes one more
+//   communicator of two ranks for each peer of send/recv (ProcessGroupNCCL, getKeySendRecv).
 //   receive:    peer_channels * connection_bytes per peer of the same domain; one
 //   network_pool_bytes
 //               as soon as a peer, sent to or received from, is outside
