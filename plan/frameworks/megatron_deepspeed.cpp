@@ -7,8 +7,8 @@ namespace windtunnel {
 // - megatron/mpu/layers.py of the fork: the all-reduce of input gradients blocks.
 // - runtime/pipe/{engine,schedule,p2p}.py: transfers one by one on the default stream, activations
 // before
-//   gradients; activations split over the model-parallel ranks (is_pipe_partitioned), gradients
-//   not.
+//   gradients; activations and gradients split over the model-parallel ranks (is_pipe_partitioned),
+//   gradients not.
 // - runtime/bf16_optimizer.py: fp32 accumulation beside bf16 gradients; the fp32 gradients are
 // all-reduced,
 //   also when the optimizer is sharded (runtime/pipe/engine.py, _bf16_reduce_grads).
@@ -23,6 +23,7 @@ FrameworkRules megatron_deepspeed_rules(const Scenario& s) {
   r.p2p_sync_host = false;
   r.batched_p2p = false;
   r.scatter_gather_p2p = true;
+  r.scatter_gather_grads = true;
   r.fuse_wgrad_accumulation = false;
   const bool bf16 = s.plan.precision.compute.value_or(Dtype::bf16) == Dtype::bf16;
   r.half_grads = bf16 ? HalfGrads::kept : HalfGrads::transient;
