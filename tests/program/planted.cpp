@@ -1,8 +1,8 @@
-#include "planted.h"
+#include "tests/program/planted.h"
 
 #include <array>
 
-#include "program_edits.h"
+#include "tests/program/program_edits.h"
 
 namespace windtunnel {
 

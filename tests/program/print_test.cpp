@@ -10,8 +10,8 @@
 
 #include "program/schedule_grid.h"
 #include "program/text_table.h"
-#include "small_programs.h"
-#include "two_stages.h"
+#include "tests/program/small_programs.h"
+#include "tests/program/two_stages.h"
 
 namespace windtunnel {
 namespace {

@@ -1,4 +1,4 @@
-#include "program_edits.h"
+#include "tests/program/program_edits.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "small_programs.h"
+#include "tests/program/small_programs.h"
 
 #include <stdexcept>
 

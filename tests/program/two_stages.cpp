@@ -1,4 +1,4 @@
-#include "two_stages.h"
+#include "tests/program/two_stages.h"
 
 #include <initializer_list>
 

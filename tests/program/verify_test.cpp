@@ -7,10 +7,10 @@
 #include <set>
 
 #include "core/check.h"
-#include "planted.h"
 #include "program/verify_checks.h"
-#include "small_programs.h"
-#include "two_stages.h"
+#include "tests/program/planted.h"
+#include "tests/program/small_programs.h"
+#include "tests/program/two_stages.h"
 
 namespace windtunnel {
 
