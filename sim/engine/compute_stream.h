@@ -26,7 +26,7 @@ class ComputeStream {
   const TimeTable& table() const { return table_; }
 
   /// Everything issued from now on waits for `completion`.
-  void wait_for(const CompletionRef& completion) { pending_.push_back(completion); }
+  void wait_for(CompletionRef completion) { pending_.push_back(std::move(completion)); }
   std::span<const CompletionRef> pending() const { return pending_; }
   /// Takes up the waits; nullptr, or the completion whose missing parties keep the tail unknown.
   Completion* settle() { return pending_.empty() ? nullptr : settle_pending(); }

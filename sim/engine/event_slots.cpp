@@ -24,10 +24,10 @@ std::vector<bool> find_local(const Role& role, const RoleCode& code) {
   for (const Code& block : code.code) {
     std::vector<std::uint32_t> recorded;
     for (const Instruction& i : block.ops) {
-      if (i.action == Action::record) recorded.push_back(i.event);
+      if (i.action == Action::record) recorded.push_back(i.place);
       if (!waits(i)) continue;
-      const bool before = std::find(recorded.begin(), recorded.end(), i.event) != recorded.end();
-      local[i.event] = local[i.event] && before;
+      const bool before = std::find(recorded.begin(), recorded.end(), i.place) != recorded.end();
+      local[i.place] = local[i.place] && before;
     }
   }
   return local;
@@ -36,10 +36,10 @@ std::vector<bool> find_local(const Role& role, const RoleCode& code) {
 /// Whether nothing binds to the record at `at` but the wait right behind it.
 bool is_hand_over(const std::vector<Instruction>& ops, std::size_t at) {
   if (at + 1 >= ops.size() || ops[at].action != Action::record) return false;
-  if (ops[at + 1].action != Action::wait || ops[at + 1].event != ops[at].event) return false;
+  if (ops[at + 1].action != Action::wait || ops[at + 1].place != ops[at].place) return false;
   if (ops[at].stream == ops[at + 1].stream) return false;
   for (std::size_t k = at + 2; k < ops.size(); ++k) {
-    if (!names_event(ops[k]) || ops[k].event != ops[at].event) continue;
+    if (!names_event(ops[k]) || ops[k].place != ops[at].place) continue;
     return ops[k].action == Action::record;
   }
   return true;
@@ -50,7 +50,7 @@ void fuse_hand_overs(Code& block, const std::vector<bool>& local) {
   fused.reserve(block.ops.size());
   for (std::size_t k = 0; k < block.ops.size(); ++k) {
     const Instruction& i = block.ops[k];
-    if (names_event(i) && local[i.event] && is_hand_over(block.ops, k)) {
+    if (names_event(i) && local[i.place] && is_hand_over(block.ops, k)) {
       Instruction follow = block.ops[++k];
       follow.action = Action::follow;
       follow.followed = i.stream;
@@ -62,35 +62,81 @@ void fuse_hand_overs(Code& block, const std::vector<bool>& local) {
   block.ops = std::move(fused);
 }
 
+/// Uses of a local record: the waits up to the next record of the event in the same code.
+std::uint32_t uses_in_block(const std::vector<Instruction>& ops, std::size_t record) {
+  std::uint32_t uses = 0;
+  for (std::size_t k = record + 1; k < ops.size(); ++k) {
+    if (!names_event(ops[k]) || ops[k].place != ops[record].place) continue;
+    if (ops[k].action == Action::record) break;
+    ++uses;
+  }
+  return uses;
+}
+
+void note_uses(Code& block, const std::vector<bool>& local) {
+  for (std::size_t k = 0; k < block.ops.size(); ++k) {
+    Instruction& i = block.ops[k];
+    if (!names_event(i)) continue;
+    if (!local[i.place]) {
+      i.uses = kCountedUses;
+      block.frame_ops.push_back(static_cast<std::uint32_t>(k));
+    } else if (i.action == Action::record) {
+      i.uses = uses_in_block(block.ops, k);
+    }
+  }
+}
+
+/// The smallest w such that no micro-batch of the chunk names an event after micro-batch + w does.
+std::uint32_t window_of(const Role& role, const RoleCode& code, int chunk) {
+  constexpr std::size_t kNever = static_cast<std::size_t>(-1);
+  struct Life {
+    std::size_t first = kNever, last = 0;
+  };
+  std::vector<Life> lives;
+  for (std::size_t c = 0; c < role.calls.size(); ++c) {
+    const Call& call = role.calls[c];
+    if (call.chunk != chunk || call.micro_batch < 0) continue;
+    if (code.code[code.code_of_call[c]].frame_ops.empty()) continue;
+    const auto m = static_cast<std::size_t>(call.micro_batch);
+    if (m >= lives.size()) lives.resize(m + 1);
+    lives[m].first = std::min(lives[m].first, c);
+    lives[m].last = c;
+  }
+  // [m]: the first call of any micro-batch from m on.
+  std::vector<std::size_t> first_from(lives.size() + 1, kNever);
+  for (std::size_t m = lives.size(); m-- > 0;) {
+    first_from[m] = std::min(first_from[m + 1], lives[m].first);
+  }
+  std::size_t window = 1;
+  for (std::size_t m = 0; m < lives.size(); ++m) {
+    while (m + window < lives.size() && first_from[m + window] <= lives[m].last) ++window;
+  }
+  return static_cast<std::uint32_t>(window);
+}
+
 void assign_slots(const Role& role, RoleCode& code, const std::vector<bool>& local) {
-  std::map<std::pair<int, std::uint32_t>, std::uint32_t> place;  // (chunk or -1, event)
+  std::map<std::pair<int, std::uint32_t>, std::uint32_t> slots;  // (chunk or -1, event)
   std::uint32_t fixed = 0;
   code.frames.assign(role.chunks.size(), {});
   for (Code& block : code.code) {
     for (Instruction& i : block.ops) {
       if (!names_event(i)) continue;
-      i.frame_event = role.events[i.event].per_frame && !local[i.event];
+      i.frame_event = role.events[i.place].per_frame && !local[i.place];
       CHECK(!i.frame_event || block.chunk >= 0, "frame events belong to calls with a frame");
       std::uint32_t& next =
           i.frame_event ? code.frames[static_cast<std::size_t>(block.chunk)].events : fixed;
       const auto [at, is_new] =
-          place.try_emplace({i.frame_event ? block.chunk : -1, i.event}, next);
+          slots.try_emplace({i.frame_event ? block.chunk : -1, i.place}, next);
       if (is_new) ++next;
-      i.event = at->second;
+      i.place = at->second;
     }
   }
-  int micro_batches = 0;
-  for (const Call& call : role.calls) micro_batches = std::max(micro_batches, call.micro_batch + 1);
   code.event_slots = fixed;
-  for (RoleCode::Frames& frames : code.frames) {
+  for (std::size_t chunk = 0; chunk < code.frames.size(); ++chunk) {
+    RoleCode::Frames& frames = code.frames[chunk];
+    frames.window = window_of(role, code, static_cast<int>(chunk));
     frames.first_slot = code.event_slots;
-    code.event_slots += frames.events * static_cast<std::uint32_t>(micro_batches);
-  }
-}
-
-void mark_event_ops(Code& block) {
-  for (std::size_t k = 0; k < block.ops.size(); ++k) {
-    if (names_event(block.ops[k])) block.event_ops.push_back(static_cast<std::uint32_t>(k));
+    code.event_slots += frames.events * frames.window;
   }
 }
 
@@ -100,8 +146,8 @@ void count_uses(const Role& role, RoleCode& code) {
   std::vector<std::uint32_t> latest(code.event_slots, kNone);
   for (std::size_t c = 0; c < role.calls.size(); ++c) {
     const Code& called = code.code[code.code_of_call[c]];
-    for (const std::uint32_t place : called.event_ops) {
-      const Instruction& i = called.ops[place];
+    for (const std::uint32_t at : called.frame_ops) {
+      const Instruction& i = called.ops[at];
       std::uint32_t& record = latest[event_slot(code, role.calls[c], i)];
       if (i.action == Action::record) {
         record = static_cast<std::uint32_t>(code.uses_of_record.size());
@@ -117,9 +163,11 @@ void count_uses(const Role& role, RoleCode& code) {
 
 void place_events(const Role& role, RoleCode& code) {
   const std::vector<bool> local = find_local(role, code);
-  for (Code& block : code.code) fuse_hand_overs(block, local);
+  for (Code& block : code.code) {
+    fuse_hand_overs(block, local);
+    note_uses(block, local);
+  }
   assign_slots(role, code, local);
-  for (Code& block : code.code) mark_event_ops(block);
   count_uses(role, code);
 }
 

@@ -4,7 +4,7 @@
 // A register with one instance per frame would take micro-batches times its size for values that
 // live for a moment. So: a record that only the next wait binds to becomes a `follow` without any
 // register; a register that every segment records before it waits needs one slot, whatever the
-// frame; the others get one slot per micro-batch of the chunks that use them.
+// frame; the others get a slot per micro-batch that is alive at a time in the chunks that use them.
 
 #include "program/program.h"
 #include "sim/engine/instruction.h"

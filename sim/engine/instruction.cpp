@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/check.h"
+#include "sim/engine/comm_order.h"
 #include "sim/engine/event_slots.h"
 
 namespace windtunnel {
@@ -13,6 +14,7 @@ namespace windtunnel {
 namespace {
 
 constexpr std::uint32_t kUncompiled = kNone;
+constexpr int kLongestStretch = 4096;  // ops, and launches
 
 /// The ways a call's flags can stand: first and last micro-batch.
 constexpr std::size_t kCallKinds = 4;
@@ -71,7 +73,6 @@ class Compiler {
   void compile_role(std::size_t index) {
     const Role& role = program_.roles[index];
     RoleCode code;
-    find_shared_comms(role);
     const std::size_t chunks = role.chunks.size() + 1;  // and calls of none
     compiled_.assign(program_.segments.size() * kCallKinds * chunks, kUncompiled);
     code.code_of_call.reserve(role.calls.size());
@@ -81,33 +82,30 @@ class Compiler {
       if (place == kUncompiled) {
         place = static_cast<std::uint32_t>(code.code.size());
         code.code.push_back(
-            {.chunk = call.chunk, .ops = compile_call(index, call), .event_ops = {}});
+            {.chunk = call.chunk, .ops = compile_call(index, call), .frame_ops = {}});
       }
       code.code_of_call.push_back(place);
     }
     place_events(role, code);
+    mark_unordered_comms(code);
     for (Code& block : code.code) mark_stretches(code, block.ops);
     result_.roles.push_back(std::move(code));
   }
 
-  void find_shared_comms(const Role& role) {
-    std::vector<std::uint32_t> streams(program_.comms.size(), 0);
-    std::vector<bool> seen(program_.segments.size(), false);
-    for (const Call& call : role.calls) {
-      if (seen[call.segment]) continue;
-      seen[call.segment] = true;
-      for (const Op& op : program_.ops_of(call)) {
-        if (op.kind == OpKind::collective) {
-          streams[op.comm] |= 1U << static_cast<unsigned>(op.stream);
-        }
+  void mark_unordered_comms(RoleCode& code) const {
+    const std::vector<bool> unordered = find_unordered_comms(code, program_.comms.size());
+    for (Code& block : code.code) {
+      for (Instruction& i : block.ops) {
+        i.keeps_order = i.transfer < TransferKind::point_to_point && unordered[i.comm];
       }
     }
-    shared_comm_.clear();
-    for (const std::uint32_t mask : streams) shared_comm_.push_back((mask & (mask - 1)) != 0);
   }
 
-  static bool can_stretch(const Instruction& i) {
-    return i.action == Action::compute || (i.action == Action::join && !i.shared_comm);
+  bool fits(const Instruction& first, const Instruction& next) const {
+    if (first.keeps_order || next.keeps_order) return false;
+    const int launches = first.stretch_launches + next.launches;
+    const int most = options_.stretch_launches;
+    return first.stretch_ops < kLongestStretch && launches <= (most == 0 ? kLongestStretch : most);
   }
 
   void mark_stretches(RoleCode& role, std::vector<Instruction>& ops) const {
@@ -117,15 +115,12 @@ class Compiler {
         first = nullptr;
         continue;
       }
-      const bool joins = first != nullptr && can_stretch(i) && can_stretch(*first) &&
-                         (options_.stretch_launches == 0 ||
-                          first->stretch_launches + i.launches <= options_.stretch_launches);
-      if (!joins) {
+      if (first == nullptr || !fits(*first, i)) {
         first = &i;
         i.stretch = role.stretches++;
       }
       ++first->stretch_ops;
-      first->stretch_launches += i.launches;
+      first->stretch_launches = static_cast<std::uint16_t>(first->stretch_launches + i.launches);
     }
   }
 
@@ -178,9 +173,8 @@ class Compiler {
     if (op.comm != kNone) {
       i.comm = static_cast<std::uint16_t>(op.comm);
       i.category = static_cast<std::uint16_t>(kFixedCategories + op.comm);
-      i.shared_comm = shared_comm_[op.comm];
     }
-    if (op.event != kNone) i.event = op.event;
+    if (op.event != kNone) i.place = op.event;
     switch (op.kind) {
       case OpKind::compute:
         decode_compute(op, i);
@@ -228,7 +222,7 @@ class Compiler {
     i.transfer = TransferKind::point_to_point;
     i.sends = op.kind == OpKind::send;
     i.joins = op.grouped;
-    i.channel = i.sends ? channel(role, op.peer, op.comm) : channel(op.peer, role, op.comm);
+    i.place = i.sends ? channel(role, op.peer, op.comm) : channel(op.peer, role, op.comm);
   }
 
   const Program& program_;
@@ -236,7 +230,6 @@ class Compiler {
   CompiledProgram result_;
   std::map<std::tuple<int, int, std::uint32_t>, std::uint32_t> channel_of_;
   // Of the role being compiled:
-  std::vector<bool> shared_comm_;
   std::vector<std::uint32_t> compiled_;
 };
 

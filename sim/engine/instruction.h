@@ -35,30 +35,33 @@ struct Instruction {
   std::uint8_t launches = 0;
   KernelClass cls = KernelClass::none;
   TransferKind transfer = TransferKind::count;
-  bool frame_event = false;    // the event has an instance per (chunk, micro-batch)
-  bool more = false;           // post: the next instruction belongs to the same group
-  bool shared_comm = false;    // the communicator is used on several streams
-  bool sends = false;          // post: a send (else a recv)
-  bool joins = false;          // post: belongs to the group posted by the call before
-  bool data = false;           // host_work: loads input
-  std::uint16_t category = 0;  // row charged while it runs
+  bool frame_event : 1 = false;  // the event has an instance per (chunk, micro-batch)
+  bool more : 1 = false;         // post: the next instruction belongs to the same group
+  bool joins : 1 = false;        // post: belongs to the group of the post before it
+  bool sends : 1 = false;        // post: a send (else a recv)
+  bool keeps_order : 1 = false;  // collective: events alone do not order its communicator
+  bool data : 1 = false;         // host_work: loads input
+  std::uint16_t category = 0;    // row charged while it runs
   std::uint16_t comm = 0;
-  std::uint32_t op = 0;       // index into Program::ops
-  std::uint32_t event = 0;    // slot, or frame_event: slot within the micro-batch
-  std::uint32_t channel = 0;  // post: index of (source, destination, comm)
+  std::uint32_t op = 0;     // index into Program::ops
+  std::uint32_t place = 0;  // event: slot, frame_event: within the micro-batch; post: channel
+  std::uint32_t uses = 0;   // record: of each execution; see kCountedUses
   // Of the first op of a stretch: ops of the compute stream with nothing in between, which the
   // sweep takes as a whole. Every `compute` and `join` belongs to one.
   std::uint32_t stretch = 0;  // number, counted over the role
-  std::uint32_t stretch_ops = 0;
-  std::int32_t stretch_launches = 0;
+  std::uint16_t stretch_ops = 0;
+  std::uint16_t stretch_launches = 0;
 };
-static_assert(sizeof(Instruction) <= 40, "the code of a large program stays in the cache");
+static_assert(sizeof(Instruction) <= 32, "two to a cache line");
+
+/// Uses of a record that differ from execution to execution: RoleCode::uses_of_record has them.
+constexpr std::uint32_t kCountedUses = kNone;
 
 /// The timed ops of a segment in one kind of call of one chunk.
 struct Code {
   int chunk = -1;
   std::vector<Instruction> ops;
-  std::vector<std::uint32_t> event_ops;  // indices of records, waits and host_syncs
+  std::vector<std::uint32_t> frame_ops;  // indices of records and waits whose uses are counted
 };
 
 /// Rows of the time table that always exist; one per communicator follows, then compute.
@@ -76,10 +79,11 @@ struct RoleCode {
   struct Frames {
     std::uint32_t first_slot = 0;
     std::uint32_t events = 0;  // slots of one micro-batch
+    std::uint32_t window = 1;  // micro-batches alive at a time; those a window apart share slots
   };
   std::vector<Frames> frames;  // [chunk]
   std::uint32_t event_slots = 0;
-  /// Of each record, in host order: how many waits and host_syncs bind to it.
+  /// Of each record with kCountedUses, in host order: how many waits and host_syncs bind to it.
   std::vector<std::uint32_t> uses_of_record;
 };
 
@@ -99,9 +103,10 @@ CompiledProgram compile(const Program& program, const CompileOptions& options);
 
 /// Where the role keeps the instruction's event in this call.
 inline std::uint32_t event_slot(const RoleCode& role, const Call& call, const Instruction& i) {
-  if (!i.frame_event) return i.event;
+  if (!i.frame_event) return i.place;
   const RoleCode::Frames& frames = role.frames[static_cast<std::size_t>(call.chunk)];
-  return frames.first_slot + static_cast<std::uint32_t>(call.micro_batch) * frames.events + i.event;
+  const std::uint32_t frame = static_cast<std::uint32_t>(call.micro_batch) % frames.window;
+  return frames.first_slot + frame * frames.events + i.place;
 }
 
 }  // namespace windtunnel

@@ -76,6 +76,7 @@ const Picoseconds* LaneCosts::compute_each(std::uint32_t call, std::uint32_t op)
 }
 
 const Picoseconds* LaneCosts::price_each(std::uint32_t op, const FactorQ16* factors) {
+  if (scratch_.size() == 1 && factors == nullptr) return costs_.of(op);
   spread(costs_.of(op));
   if (factors != nullptr) {
     lane_math::scale_each(scratch_.data(), factors, static_cast<int>(scratch_.size()));

@@ -15,19 +15,19 @@ Rendezvous::Rendezvous(const Step& step)
 }
 
 CompletionRef Rendezvous::post(const Instruction& instruction, const Party& party) {
-  Open& channel = channels_[instruction.channel];
+  Open& channel = channels_[instruction.place];
   const bool matches = !channel.unmatched.empty() && channel.sends_ahead != instruction.sends;
   CompletionRef transfer;
   if (matches) {
     transfer = std::move(channel.unmatched.front());
     channel.unmatched.pop_front();
   } else {
-    const Channel& ends = step_.compiled.channels[instruction.channel];
+    const Channel& ends = step_.compiled.channels[instruction.place];
     transfer = step_.pool.make();
     transfer->missing = 2;
     transfer->transfer = TransferKind::point_to_point;
     transfer->charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
-    transfer->slow = step_.slow_links.of_channel(instruction.channel);
+    transfer->slow = step_.slow_links.of_channel(instruction.place);
     transfer->comm = instruction.comm;
     transfer->source = static_cast<std::int16_t>(ends.source);
     transfer->destination = static_cast<std::int16_t>(ends.destination);

@@ -1,6 +1,5 @@
 // What each kind of op does to the clocks of a role.
 #include <algorithm>
-#include <array>
 
 #include "core/check.h"
 #include "sim/engine/lane_math.h"
@@ -8,10 +7,18 @@
 
 namespace windtunnel {
 
+namespace {
+
+constexpr std::uint32_t stream_bit(Stream stream) {
+  return std::uint32_t{1} << static_cast<unsigned>(stream);
+}
+
+}  // namespace
+
 Completion* RoleSweep::run_stretch(const Instruction& first) {
   if (Completion* blocker = compute_.settle()) return blocker;
   if (first.stretch_launches > 0) host_.make_room(first.stretch_launches);
-  const bool as_one = stretch_costs_ != nullptr && !first.shared_comm;
+  const bool as_one = stretch_costs_ != nullptr && !first.keeps_order;
   if (as_one && compute_.run_stretch(host_.now(), stretch_costs_->of(first))) {
     stretch_costs_->count(first);
     if (const Instruction* last = stretch_costs_->last_compute(first)) {
@@ -116,7 +123,7 @@ Picoseconds* RoleSweep::comm_tail(const Instruction& i) {
 void RoleSweep::run_join(const Instruction& i) {
   host_.launch(i.launches);
   compute_.idle_until_host(host_.now());
-  if (i.shared_comm) compute_.idle_until(comm_tail(i), i.category);
+  if (i.keeps_order) compute_.idle_until(comm_tail(i), i.category);
   if (lanes_ > 1) {
     std::copy_n(compute_.tail(), lanes_, ready_.data());
     join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
@@ -129,7 +136,7 @@ void RoleSweep::run_join(const Instruction& i) {
   } else {
     compute_.communicate(costs_.price_each(i.op, slow), i.category);
   }
-  if (i.shared_comm) std::copy_n(compute_.tail(), lanes_, comm_tail(i));
+  if (i.keeps_order) std::copy_n(compute_.tail(), lanes_, comm_tail(i));
   if (step_.recorder != nullptr) trace(i, compute_.tail());
 }
 
@@ -137,7 +144,7 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
   if (Completion* blocker = raise_to_tail(i.stream)) return blocker;
   host_.issue(i.launches);
   lane_math::raise_to(ready_.data(), host_.now(), lanes_);
-  if (i.shared_comm) lane_math::raise_to(ready_.data(), comm_tail(i), lanes_);
+  if (i.keeps_order) lane_math::raise_to(ready_.data(), comm_tail(i), lanes_);
   CompletionRef done = step_.pool.make();
   std::copy_n(ready_.data(), lanes_, done->arrival);
   done->has_arrival = true;
@@ -155,7 +162,7 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
     compute_.lose_to(*done);
     overlap_.commit(done);
   }
-  if (i.shared_comm) std::copy_n(done->end, lanes_, comm_tail(i));
+  if (i.keeps_order) std::copy_n(done->end, lanes_, comm_tail(i));
   if (step_.recorder != nullptr) {
     std::copy_n(done->start, lanes_, scratch_.data());
     trace(i, done->end);
@@ -229,55 +236,63 @@ Completion* RoleSweep::run_meet(const Instruction& i) {
 
 Completion* RoleSweep::run_posts(const Instruction& first) {
   const Instruction* last = &first;
-  bool on_compute = first.stream == Stream::compute;
+  std::uint32_t streams = stream_bit(first.stream);
   int launches = first.launches;
   while (last->more) {
     ++last;
-    on_compute = on_compute || last->stream == Stream::compute;
+    streams |= stream_bit(last->stream);
     launches += last->launches;
   }
-  // A group may go on over calls: what the call before posted is not waited for, and the compute
-  // stream's tail still stands where the group began.
-  const bool goes_on = on_compute && first.joins && !compute_.pending().empty();
-  if (on_compute && !goes_on) {
+  // A group may go on over calls: what the call before posted is not waited for.
+  const std::uint32_t begun = first.joins ? group_streams_ : 0;
+  const bool on_compute = ((streams | begun) & stream_bit(Stream::compute)) != 0;
+  const bool compute_joins = on_compute && (begun & stream_bit(Stream::compute)) == 0;
+  if (compute_joins) {
     if (Completion* blocker = compute_.settle()) return blocker;
   }
   host_.issue(launches);
-  if (on_compute && !goes_on) compute_.idle_until_host(host_.now());
-  // All of the group are posted at one time: behind the tails of all its streams.
-  posted_.clear();
-  waits_.clear();
-  std::array<bool, static_cast<std::size_t>(Stream::count)> taken{};
-  for (const Instruction* i = &first; i <= last; ++i) {
-    bool& seen = taken[static_cast<std::size_t>(i->stream)];
-    if (i->stream != Stream::compute && !seen) {
-      const Completions& tail = tail_of(i->stream);
-      waits_.insert(waits_.end(), tail.begin(), tail.end());
-    }
-    seen = true;
-  }
-  for (const Instruction* i = &first; i <= last; ++i) {
-    posted_.push_back(
-        step_.rendezvous.post(*i, {.role = index_,
-                                   .floor = on_compute ? compute_.tail() : host_.now(),
-                                   .inputs = waits_,
-                                   .duration = costs_.price(i->op)}));
-    if (step_.recorder != nullptr) {
-      step_.recorder->record_later(static_cast<std::uint32_t>(call_), *i, host_.now(),
-                                   posted_.back());
-    }
-  }
-  for (const Instruction* i = &first; i <= last; ++i) {
-    if (i->stream != Stream::compute) tail_of(i->stream) = posted_;
-  }
+  if (compute_joins) compute_.idle_until_host(host_.now());
+  if (!first.joins) begin_group();
+  for (const Instruction* i = &first; i <= last; ++i) join_group(i->stream);
+  lane_math::copy(ready_.data(), host_.now(), lanes_);
+  if (on_compute) lane_math::raise_to(ready_.data(), compute_.tail(), lanes_);
+  const std::size_t before = group_.size();
+  for (const Instruction* i = &first; i <= last; ++i) post(*i);
   if (on_compute) {
-    for (const CompletionRef& transfer : posted_) compute_.wait_for(transfer);
+    for (std::size_t k = before; k < group_.size(); ++k) compute_.wait_for(group_[k]);
   }
-  posted_.clear();
-  waits_.clear();
+  for (std::size_t s = 0; s < side_tails_.size(); ++s) {
+    const Stream stream = static_cast<Stream>(s);
+    if ((group_streams_ & stream_bit(stream)) != 0 && stream != Stream::compute) {
+      side_tails_[s] = group_;
+    }
+  }
   pc_ += static_cast<std::size_t>(last - &first);
   executed_ += last - &first;
   return nullptr;
+}
+
+void RoleSweep::begin_group() {
+  group_.clear();
+  group_waits_.clear();
+  group_streams_ = 0;
+}
+
+void RoleSweep::join_group(Stream stream) {
+  const bool joined = (group_streams_ & stream_bit(stream)) != 0;
+  group_streams_ |= stream_bit(stream);
+  if (joined || stream == Stream::compute) return;
+  const Completions& tail = tail_of(stream);
+  group_waits_.insert(group_waits_.end(), tail.begin(), tail.end());
+}
+
+void RoleSweep::post(const Instruction& i) {
+  group_.push_back(step_.rendezvous.post(i, {.role = index_,
+                                             .floor = ready_.data(),
+                                             .inputs = group_waits_,
+                                             .duration = costs_.price(i.op)}));
+  if (step_.recorder == nullptr) return;
+  step_.recorder->record_later(static_cast<std::uint32_t>(call_), i, host_.now(), group_.back());
 }
 
 }  // namespace windtunnel

@@ -107,7 +107,7 @@ Completion* RoleSweep::execute(const Instruction& i) {
 
 void RoleSweep::run_record(const Instruction& i) {
   Event& event = event_of(i);
-  event.uses = code_.uses_of_record[record_++];
+  event.uses = i.uses == kCountedUses ? code_.uses_of_record[record_++] : i.uses;
   if (event.uses == 0) return;
   if (i.stream == Stream::compute) {
     event.first = step_.pool.make_at(compute_.tail());
@@ -134,11 +134,11 @@ void RoleSweep::use(Event& event) {
   event.rest.reset();
 }
 
-void RoleSweep::hold_back(Stream stream, const CompletionRef& completion) {
+void RoleSweep::hold_back(Stream stream, CompletionRef completion) {
   if (stream == Stream::compute) {
-    compute_.wait_for(completion);
+    compute_.wait_for(std::move(completion));
   } else {
-    tail_of(stream).push_back(completion);
+    tail_of(stream).push_back(std::move(completion));
   }
 }
 
@@ -146,6 +146,11 @@ void RoleSweep::run_wait(const Instruction& i) {
   Event& event = event_of(i);
   // CUDA's rule: a wait for an event that was never recorded does nothing.
   if (event.uses == 0) return;
+  if (event.uses == 1 && event.rest == nullptr) {
+    event.uses = 0;
+    hold_back(i.stream, std::move(event.first));
+    return;
+  }
   hold_back(i.stream, event.first);
   if (event.rest != nullptr) {
     for (const CompletionRef& done : *event.rest) hold_back(i.stream, done);

@@ -55,6 +55,9 @@ class RoleSweep {
   Completion* run_side_join(const Instruction& i);
   Completion* run_meet(const Instruction& i);
   Completion* run_posts(const Instruction& first);
+  void begin_group();
+  void join_group(Stream stream);
+  void post(const Instruction& i);
   Completion* run_host_sync(const Instruction& i);
   Completion* drain();
   void run_compute(const Instruction& i);  // in a stretch: settled, and the queue has room
@@ -93,7 +96,7 @@ class RoleSweep {
   static void keep_rest(Event& event, std::span<const CompletionRef> rest);
   static void use(Event& event);
   /// Everything issued to the stream from now on waits for `completion`.
-  void hold_back(Stream stream, const CompletionRef& completion);
+  void hold_back(Stream stream, CompletionRef completion);
 
   Step step_;
   int index_;
@@ -110,7 +113,9 @@ class RoleSweep {
   std::vector<Event> events_;
   std::vector<Picoseconds> nothing_;  // 0 on every lane
   std::vector<Picoseconds> ready_, scratch_;
-  Completions posted_, waits_;  // of the group being posted
+  // The latest group of transfers: what it waits for, its members, its streams.
+  Completions group_waits_, group_;
+  std::uint32_t group_streams_ = 0;
   std::size_t call_ = 0;
   std::size_t pc_ = 0;
   std::size_t record_ = 0;  // number of the next record
