@@ -50,6 +50,9 @@ void TransformerLayer::forward_flash() {
              .module = Module::core_attention,
              .variant = static_cast<std::uint8_t>(d_.plan().attention_kernel)},
             {source}, {t_.context, t_.lse});
+  if (const int copies = d_.rules().attention_copies; copies > 0) {
+    t_.attention_copies = d_.keep("attention_copies", copies * z_.rows * z_.query, z_.act);
+  }
   if (d_.rules().attention_host_sync) {
     const std::uint32_t read = d_.event("sequence_lengths", false);
     d_.record(read, Stream::compute);
@@ -111,6 +114,7 @@ SlotId TransformerLayer::backward_core_attention(SlotId dcontext) {
                .module = Module::core_attention,
                .variant = static_cast<std::uint8_t>(d_.plan().attention_kernel)},
               {dcontext, source, t_.context, t_.lse}, {dqkv});
+    if (t_.attention_copies != kNone) d_.hold(t_.attention_copies);
   } else {
     dqkv = backward_unfused(dcontext);
   }

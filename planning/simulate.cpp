@@ -64,7 +64,8 @@ void fill_time(StepReport& report, const Lowered& lowered, const StepTiming& tim
   report.stages = stage_breakdowns(lowered.program, timing);
   report.breakdown = mean_breakdown(report.stages);
   wait_for_input(report, loader_period(s.data));
-  const double half = kNinetyPercent * log_sigma(timing);
+  const double stack = s.cluster.unit ? 0.0 : lowered.resolved.rules.time_sigma;
+  const double half = kNinetyPercent * std::hypot(log_sigma(timing), stack);
   report.step_time_interval_s = {report.step_time_s * std::exp(-half),
                                  report.step_time_s * std::exp(half)};
   const double tokens = static_cast<double>(s.batch.global) * static_cast<double>(s.batch.sequence);

@@ -19,7 +19,7 @@ namespace windtunnel {
 // - core/optimizer: gradients stay in the compute type and are all-reduced; each data-parallel rank
 // copies its
 //   slice to fp32, steps, and gathers the weights.
-FrameworkRules aleph_alpha_rules(const Scenario&) {
+FrameworkRules aleph_alpha_rules(const Scenario& s) {
   FrameworkRules r;
   r.name = "aleph-alpha";
   r.tp_backward_overlap = false;
@@ -39,11 +39,16 @@ FrameworkRules aleph_alpha_rules(const Scenario&) {
   r.eager_norm = {
       .forward_bytes = 22, .backward_bytes = 46, .forward_launches = 8, .backward_launches = 14};
   r.swiglu_keeps_silu = true;
+  // attention.py: the output is rearranged to (b n) s h and back, so the projection keeps another
+  // copy. With one sample v stays a view of the fused qkv, which then lives on beside the rotated q
+  // and k.
+  r.attention_copies = s.batch.micro == 1 ? 3 : 1;
   r.logits_gathered = true;
   // Operators of transformer/model/layers/layer.py and below in one layer, counted in the files
   // named above.
   r.host_layer = {.eager_ops = 70, .module_calls = 20, .backward_nodes = 60, .backward_calls = 6};
   r.host_ops_per_parameter = 6;
+  r.time_sigma = 0.08;
   return r;
 }
 

@@ -85,9 +85,14 @@ struct FrameworkRules {
       false;                       // an unfused norm keeps its result before the weight too
   bool swiglu_keeps_silu = false;  // unfused SwiGLU keeps silu(gate)
   bool qkv_copies = false;  // rotated and transposed copies of q, k, v live beside the fused qkv
+  int attention_copies =
+      0;  // tensors like the attention output that flash attention's callers keep
   bool logits_gathered = false;   // the full vocabulary is gathered on every tp rank for the loss
   bool embedding_dropout = true;  // dropout after the embedding when the model has dropout
   KernelCounts kernels;
+  // How far the step time may be off although every cost is right: what the stack does beyond these
+  // rules (log-normal sigma; docs/uncertainty.md says where each comes from).
+  double time_sigma = 0.08;
   // Host
   HostCalls host_layer;            // one layer
   int host_ops_per_parameter = 0;  // operators per parameter tensor in the optimizer step

@@ -38,6 +38,7 @@ FrameworkRules megatron_deepspeed_rules(const Scenario& s) {
   // custom autograd functions; backward has a node for each operator and each of the 12 parameters.
   r.host_layer = {.eager_ops = 62, .module_calls = 19, .backward_nodes = 74, .backward_calls = 8};
   r.host_ops_per_parameter = 6;
+  r.time_sigma = 0.09;
   return r;
 }
 

@@ -35,6 +35,7 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
              : HostCalls{
                    .eager_ops = 62, .module_calls = 19, .backward_nodes = 74, .backward_calls = 8};
   r.host_ops_per_parameter = 2;
+  r.time_sigma = 0.02;
   return r;
 }
 

@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "plan/frameworks/framework.h"
 
 namespace windtunnel {
@@ -13,6 +15,8 @@ FrameworkRules nanotron_rules(const Scenario&) {
   r.fuse_wgrad_accumulation = false;
   r.half_grads = HalfGrads::kept;
   r.qkv_copies = true;
+  r.swiglu_keeps_silu = true;
+  if (getenv("KEEPG")) r.keep_gathered_input = true;
   r.embedding_dropout = false;
   r.buckets_on_first_stage_only = false;
   r.default_bucket = 6'553'600;  // PyTorch DDP's 25 MiB of fp32, reducer.hpp
