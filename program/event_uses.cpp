@@ -25,7 +25,8 @@ EventUses::EventUses(const ProgramFacts& facts, std::size_t role)
     : facts_(facts),
       role_(role),
       uses_(facts.program.roles[role].events.size()),
-      recorded_(uses_.size(), 0) {
+      recorded_(uses_.size(), 0),
+      recorded_at_(uses_.size(), 0) {
   for (const CallVariant& variant : facts.roles[role].variants) scan(variant);
   find_followers();
 }
@@ -53,9 +54,12 @@ void EventUses::scan(const CallVariant& variant) {
     if (op.kind == OpKind::record) {
       use.recorded_on |= bit_of(op.stream);
       recorded_[op.event] = pass_;
+      recorded_at_[op.event] = i;
     } else {
       use.waited_by |= op.kind == OpKind::wait ? bit_of(op.stream) : kHost;
       use.within_segments &= recorded_[op.event] == pass_;
+      use.only_joins &= use.within_segments && op.kind == OpKind::wait &&
+                        recorded_at_[op.event] + 1 == i && op.when == p.ops[i - 1].when;
     }
   }
 }

@@ -23,12 +23,17 @@ class EventUses {
   /// wait for nothing but it, within one segment.
   bool is_idle(std::uint32_t event) const;
 
+  /// Whether the event is a point of one stream that another waits for at once: every record is
+  /// followed by its one wait.
+  bool only_joins(std::uint32_t event) const { return uses_[event].only_joins; }
+
   RegisterNeed need(std::uint32_t event) const;
 
  private:
   struct Use {
     unsigned recorded_on = 0, waited_by = 0;  // stream bits, and one for the host
     bool within_segments = true;              // every wait has its record before it in its segment
+    bool only_joins = true;                   // ... and stands right behind it
   };
 
   void scan(const CallVariant& variant);
@@ -37,7 +42,8 @@ class EventUses {
   const ProgramFacts& facts_;
   std::size_t role_;
   std::vector<Use> uses_;
-  std::vector<std::uint32_t> recorded_;  // by event: pass of its last record
+  std::vector<std::uint32_t> recorded_;     // by event: pass of its last record
+  std::vector<std::uint32_t> recorded_at_;  // by event: its last record
   std::uint32_t pass_ = 0;
   unsigned blocking_ = 0;   // streams that meet other roles
   unsigned followers_ = 0;  // the compute stream and streams that only wait for it

@@ -9,7 +9,7 @@ namespace {
 std::vector<RegisterNeed> needs_of(const EventUses& uses, const Role& role) {
   std::vector<RegisterNeed> needs(role.events.size());
   for (std::uint32_t e = 0; e < needs.size(); ++e)
-    needs[e] = uses.is_idle(e) ? RegisterNeed::none : uses.need(e);
+    needs[e] = uses.is_idle(e) || uses.only_joins(e) ? RegisterNeed::none : uses.need(e);
   return needs;
 }
 
@@ -36,9 +36,13 @@ RoleSyncOps sync_ops_of(const ProgramFacts& facts, std::size_t role, ChannelTabl
     for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
       const Op& op = p.ops[i];
       const bool keeps = names_event(op) ? !uses.is_idle(op.event) : meets_another_role(p, op);
-      if (!keeps || !runs(op, variant.call, 1)) continue;
+      const bool joins = names_event(op) && uses.only_joins(op.event);
+      if (!keeps || (joins && op.kind == OpKind::record) || !runs(op, variant.call, 1)) continue;
       SyncOp sync{.kind = op.kind, .stream = op.stream, .grouped = op.grouped, .op = i};
-      if (names_event(op)) {
+      if (joins) {
+        sync.joins = true;
+        sync.joined = p.ops[i - 1].stream;
+      } else if (names_event(op)) {
         sync.event = registers.places[op.event];
       } else {
         sync.channel =

@@ -41,6 +41,8 @@ struct SyncOp {
       OpKind::record;  // record, wait, host_sync, send, recv; collective: of several roles
   Stream stream = Stream::compute;
   bool grouped = false;
+  bool joins = false;  // wait: for the point `joined` has reached, without an event
+  Stream joined = Stream::compute;
   std::uint32_t op = 0;       // into Program::ops
   std::uint32_t channel = 0;  // send, recv: number; collective: communicator
   EventPlace event;           // record, wait, host_sync

@@ -1,8 +1,8 @@
 #pragma once
 // The checks of a program, one row each: `find_violations` runs them in this order.
 //
-// `indices` and `operands` come first: the others rely on every index being in range, and run only
-// when `indices` finds nothing.
+// Before them stands `find_bad_indices`: they rely on every index being in range, and run only when
+// it finds nothing.
 
 #include <span>
 #include <string>

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kStreams = static_cast<std::size_t>(Stream::count);
 constexpr std::size_t kSmallProgram = 200'000;  // op executions of a step: a few ms for two steps
-constexpr std::size_t kWindowCalls = 4096;      // of all roles together in one window
+constexpr std::size_t kWindowCalls = 2048;      // of all roles together in one window
 
 using Clock = std::array<std::uint32_t, kStreams>;  // by stream: its last op known to be over
 

@@ -157,19 +157,24 @@ class DryRun {
     return {.stream = op.stream, .position = 0};
   }
 
+  static Line& line_of(RoleRun& role, Stream stream) {
+    return role.lines[static_cast<std::size_t>(stream)];
+  }
+
   void issue(std::size_t r, std::uint32_t call, const SyncOp& op) {
     RoleRun& role = roles_[r];
-    Line& line = role.lines[static_cast<std::size_t>(op.stream)];
+    Line& line = line_of(role, op.stream);
     if (op.kind == OpKind::record) {
       role.registers[op.event.of(program_.roles[r].calls[call])] = {op.stream, line.entered()};
       return;
     }
-    Waiting item{.op = &op, .call = call};
+    Point until;
     if (op.kind == OpKind::wait) {
-      item.until = latest_record(r, call, op);
-      if (passed(r, item.until)) return;
+      until = op.joins ? Point{op.joined, line_of(role, op.joined).entered()}
+                       : latest_record(r, call, op);
+      if (passed(r, until)) return;
     }
-    line.items.push_back(item);
+    line.items.push_back({.op = &op, .call = call, .until = until});
     ++role.in_line;
     if (line.items.size() - line.head == 1 || op.grouped) advance(r, line);
   }
