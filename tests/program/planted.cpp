@@ -124,10 +124,7 @@ constexpr std::array kPlanted{
             [](Program& p) {
               const std::size_t a = find_call(p, 1, "receive_input.chunk0"),
                                 b = find_call(p, 1, "receive_input.chunk1");
-              for (const std::size_t call : {a, b}) {
-                for (const Op& op : p.ops_of(p.roles[1].calls[call]))
-                  const_cast<Op&>(op).grouped = false;
-              }
+              for (const std::size_t call : {a, b}) start_alone(p, 1, call);
               swap_calls(p, 1, a, b);
             }},
     // --- collectives ---
@@ -240,10 +237,7 @@ constexpr std::array kPlanted{
             [](Program& p) {
               const std::size_t send = find_call(p, 2, "send_output"),
                                 receive = find_call(p, 2, "receive_grad");
-              for (const std::size_t call : {send, receive}) {
-                for (const Op& op : p.ops_of(p.roles[2].calls[call]))
-                  const_cast<Op&>(op).grouped = false;
-              }
+              for (const std::size_t call : {send, receive}) start_alone(p, 2, call);
               swap_calls(p, 2, send, receive);
             }},
     Planted{"TransfersNotGrouped", "interleaved", "progress", "stuck",

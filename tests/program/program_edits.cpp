@@ -55,6 +55,11 @@ void swap_calls(Program& program, std::size_t role, std::size_t a, std::size_t b
   std::swap(program.roles[role].calls.at(a), program.roles[role].calls.at(b));
 }
 
+void start_alone(Program& program, std::size_t role, std::size_t call) {
+  const Segment& segment = program.segments[program.roles[role].calls.at(call).segment];
+  for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) program.ops[i].grouped = false;
+}
+
 std::uint32_t comm_named(const Program& program, const std::string& name) {
   for (std::uint32_t i = 0; i < program.comms.size(); ++i) {
     if (program.comms[i].name == name) return i;

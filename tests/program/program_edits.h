@@ -46,6 +46,9 @@ std::size_t find_call(const Program& program, std::size_t role, const std::strin
 void drop_call(Program& program, std::size_t role, std::size_t call);
 void swap_calls(Program& program, std::size_t role, std::size_t a, std::size_t b);
 
+/// The call's transfers no longer start together with the ones issued before them.
+void start_alone(Program& program, std::size_t role, std::size_t call);
+
 std::uint32_t comm_named(const Program& program, const std::string& name);
 
 }  // namespace windtunnel
