@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "runtime/op_recorder.h"
 #include "runtime/op_text.h"
 
 namespace windtunnel {
-
-using reference::Number;
 
 template <class T>
 Engine<T>::Engine(const Program& program, const ExecutionOptions& options)
@@ -284,14 +283,8 @@ template <class T>
 void Engine<T>::compute(Rank& rank, const Op& op, const Call& call) {
   const Shape& shape = program_.shapes[op.shape];
   const bool in_step = rank.position.step >= 0;
-  if (in_step) record_used(rank, op, call);
-  const bool updates = shape.kernel == Kernel::adamw || shape.kernel == Kernel::sgd;
-  if (updates && in_step) record_optimizer(rank, op, call, record(rank).gradients);
-  const SlotId last = op.refs > 0 ? program_.operands(op).back() : kNone;
-  const auto last_value = [&] {
-    return *rank.memory.written(rank.memory.resolve(last, call.micro_batch), last);
-  };
-  const T before = shape.kernel == Kernel::ce_loss ? last_value() : T{};
+  OpRecorder<T> recorder(program_, rank, op, call);
+  if (in_step) recorder.before(record(rank));
   const std::vector<ParamRange> ranges = shape.kernel == Kernel::sum_squares
                                              ? rank.params.counted(program_.operands(op).front())
                                              : std::vector<ParamRange>{};
@@ -304,53 +297,7 @@ void Engine<T>::compute(Rank& rank, const Op& op, const Call& call) {
                  .seed = options_.seed,
                  .memory = rank.memory,
                  .norm_ranges = ranges});
-  if (!in_step) return;
-  if (updates) record_optimizer(rank, op, call, record(rank).updated);
-  if (shape.kernel == Kernel::ce_loss) {
-    record(rank).losses.push_back({.rank = rank.id,
-                                   .dp_rank = rank.at.dp,
-                                   .micro_batch = call.micro_batch,
-                                   .loss = Number<T>::to_double(last_value() - before)});
-  }
-  if (shape.kernel == Kernel::clip_coefficient) {
-    const SlotId norm = program_.operands(op).front();
-    const T value = *rank.memory.written(rank.memory.resolve(norm, call.micro_batch), norm);
-    record(rank).norms.push_back({.rank = rank.id, .norm2 = Number<T>::to_double(value)});
-  }
-}
-
-template <class T>
-void Engine<T>::record_used(Rank& rank, const Op& op, const Call& call) {
-  if (op.phase != Phase::forward && op.phase != Phase::backward) return;
-  for (std::size_t i = 0; i < op.inputs; ++i) {
-    const SlotId id = program_.operands(op)[i];
-    const Slot& slot = rank.memory.slot(id);
-    if (slot.param == kNone || slot.category != Category::weights) continue;
-    if (!rank.used.insert(id).second) continue;
-    const MemoryRange range = rank.memory.resolve(id, call.micro_batch);
-    for (TensorPiece& piece :
-         pieces_of(rank.params, rank.id, range, rank.memory.written(range, id))) {
-      record(rank).used.push_back(std::move(piece));
-    }
-  }
-}
-
-template <class T>
-void Engine<T>::record_optimizer(Rank& rank, const Op& op, const Call& call,
-                                 std::vector<TensorPiece>& to) {
-  const bool gradients = &to == &record(rank).gradients;
-  const SlotId weight = program_.operands(op).back();
-  const SlotId values = gradients ? program_.operands(op).front() : weight;
-  const MemoryRange weights = rank.memory.resolve(weight, call.micro_batch);
-  const MemoryRange range = rank.memory.resolve(values, call.micro_batch);
-  if (range.elements() != weights.elements()) {
-    throw ExecutionError(rank.memory.name(values) + " and " + rank.memory.name(weight) +
-                         " differ in size");
-  }
-  for (TensorPiece& piece :
-       pieces_of(rank.params, rank.id, weights, rank.memory.written(range, values))) {
-    to.push_back(std::move(piece));
-  }
+  if (in_step) recorder.after(record(rank));
 }
 
 template <class T>

@@ -42,8 +42,6 @@ class Engine {
   /// Throws ExecutionError when no wait orders the op after what other streams do to its operands.
   void check_order(Rank& rank, const Op& op, const Call& call);
   void compute(Rank& rank, const Op& op, const Call& call);
-  void record_used(Rank& rank, const Op& op, const Call& call);
-  void record_optimizer(Rank& rank, const Op& op, const Call& call, std::vector<TensorPiece>& to);
 
   MessageLabel label(const Rank& rank, const Op& op, const Call& call) const;
   int peer_rank(const Rank& rank, const Op& op) const;

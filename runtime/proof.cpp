@@ -214,8 +214,9 @@ ProofResult compare_records(const Executed& plan, const Executed& one_device, Nu
   return comparison.take();
 }
 
-ProofResult compare(const Program& plan, const Program& one_device, NumberMode mode, int steps) {
-  const ExecutionOptions options{.mode = mode, .steps = steps, .seed = 1, .perturbation = {}};
+ProofResult compare(const Program& plan, const Program& one_device, NumberMode mode, int steps,
+                    std::uint64_t seed) {
+  const ExecutionOptions options{.mode = mode, .steps = steps, .seed = seed, .perturbation = {}};
   const ExecutionRecord of_plan = execute(plan, options);
   const ExecutionRecord of_one = execute(one_device, options);
   return compare_records({.program = plan, .record = of_plan},

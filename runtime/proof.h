@@ -50,7 +50,9 @@ struct Executed {
 };
 ProofResult compare_records(const Executed& plan, const Executed& one_device, NumberMode mode);
 
-/// Runs both programs `steps` steps and compares. Throws ExecutionError when one cannot run.
-ProofResult compare(const Program& plan, const Program& one_device, NumberMode mode, int steps);
+/// Runs both programs `steps` steps from the weights and data of `seed` and compares. Throws
+/// ExecutionError when one cannot run.
+ProofResult compare(const Program& plan, const Program& one_device, NumberMode mode, int steps,
+                    std::uint64_t seed = 1);
 
 }  // namespace windtunnel
