@@ -18,6 +18,7 @@
 #include "core/units.h"
 #include "sim/engine/fixed_point.h"
 #include "sim/engine/lane_grid.h"
+#include "sim/engine/lane_math.h"
 #include "sim/engine/step_costs.h"
 
 namespace windtunnel {
@@ -54,26 +55,31 @@ struct WaitCharges {
 };
 
 struct Completion {
+  /// What it is; default again when the node is used anew.
+  struct Terms {
+    const Picoseconds* duration = nullptr;  // per draw; nullptr: takes no time
+    const FactorQ16* slow = nullptr;        // per lane, on the duration; nullptr: 1
+    WaitCharges charges;
+    std::uint16_t comm = 0;
+    std::int16_t source = -1, destination = -1;   // roles; collectives: -1
+    std::int16_t priced_by = -1;                  // role whose op gave `duration`
+    TransferKind transfer = TransferKind::count;  // count: not a transfer
+    bool known = false;
+    bool has_arrival = false;
+    std::uint8_t slowed = 0;   // bit 0 source, bit 1 destination: its theft of compute is charged
+    std::int32_t missing = 0;  // parties that have not posted
+    std::int32_t waiter = -1;  // first role in line for the missing parties
+  };
+
   // One entry per lane. `arrival` (this rank had arrived) means something only with `has_arrival`;
   // else it is `start`.
   Picoseconds* start = nullptr;
   Picoseconds* end = nullptr;
   Picoseconds* arrival = nullptr;
-  const Picoseconds* duration = nullptr;  // per draw; nullptr: takes no time
-  const FactorQ16* slow = nullptr;        // per lane, on the duration; nullptr: 1
-  std::vector<CompletionRef> inputs;      // released once known
-  WaitCharges charges;
-  TransferKind transfer = TransferKind::count;  // count: not a transfer
-  bool known = false;
-  bool has_arrival = false;
-  std::uint8_t slowed = 0;  // bit 0 source, bit 1 destination: its theft of compute is charged
-  std::int16_t source = -1, destination = -1;  // roles; collectives: -1
-  std::uint16_t comm = 0;
-  std::int16_t priced_by = -1;  // role whose op gave `duration`
-  std::int32_t missing = 0;     // parties that have not posted
-  std::int32_t waiter = -1;     // first role in line for the missing parties
-  std::uint32_t references = 0;
   CompletionPool* pool = nullptr;
+  std::uint32_t references = 0;
+  Terms terms;
+  std::vector<CompletionRef> inputs;  // released once known
 };
 
 class CompletionPool {
@@ -84,10 +90,21 @@ class CompletionPool {
   ~CompletionPool();
 
   int lanes() const { return lanes_; }
-  /// A fresh completion, unknown, without parties or inputs, its start at 0 on every lane.
-  CompletionRef make();
+  /// A fresh completion, unknown, without parties or inputs; its times are not set.
+  CompletionRef make() {
+    if (free_.empty()) grow();
+    Completion* node = free_.back();
+    free_.pop_back();
+    return CompletionRef(node);
+  }
   /// A known completion whose start and end are at `time`.
-  CompletionRef make_at(const Picoseconds* time);
+  CompletionRef make_at(const Picoseconds* time) {
+    CompletionRef made = make();
+    lane_math::copy(made->start, time, lanes_);
+    lane_math::copy(made->end, time, lanes_);
+    made->terms.known = true;
+    return made;
+  }
   /// Makes `completion` known if it can be; nullptr, or the completion whose parties are missing.
   Completion* resolve(Completion& completion);
   /// Completions in use at the fullest moment.
@@ -97,7 +114,12 @@ class CompletionPool {
   friend class CompletionRef;
   Completion* resolve_inputs(Completion& completion);
   void add_duration(Completion& completion) const;
-  void recycle(Completion* completion);
+  void grow();
+  void recycle(Completion* completion) {
+    if (!completion->inputs.empty()) completion->inputs.clear();
+    completion->terms = {};
+    free_.push_back(completion);
+  }
 
   int lanes_;
   int draws_;
@@ -114,7 +136,7 @@ inline CompletionRef::~CompletionRef() {
   if (target_ != nullptr && --target_->references == 0) target_->pool->recycle(target_);
 }
 inline Completion* CompletionPool::resolve(Completion& completion) {
-  return completion.known ? nullptr : resolve_inputs(completion);
+  return completion.terms.known ? nullptr : resolve_inputs(completion);
 }
 
 }  // namespace windtunnel

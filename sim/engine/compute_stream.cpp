@@ -30,15 +30,15 @@ Completion* ComputeStream::settle_pending() {
 }
 
 void ComputeStream::absorb(Completion& completion) {
-  if (overlap_.enabled() && completion.transfer == TransferKind::point_to_point) {
-    const std::uint8_t side = completion.source == role_ ? 1 : 2;
-    if ((completion.slowed & side) == 0) {
-      completion.slowed = static_cast<std::uint8_t>(completion.slowed | side);
+  if (overlap_.enabled() && completion.terms.transfer == TransferKind::point_to_point) {
+    const std::uint8_t side = completion.terms.source == role_ ? 1 : 2;
+    if ((completion.terms.slowed & side) == 0) {
+      completion.terms.slowed = static_cast<std::uint8_t>(completion.terms.slowed | side);
       lose_to(completion);
     }
   }
-  const Picoseconds* arrival = completion.has_arrival ? completion.arrival : completion.start;
-  const WaitCharges& charges = completion.charges;
+  const Picoseconds* arrival = completion.terms.has_arrival ? completion.arrival : completion.start;
+  const WaitCharges& charges = completion.terms.charges;
   if (lanes_ == 1) {
     const Picoseconds end = *completion.end;
     Picoseconds now = tail_[0];
@@ -62,7 +62,7 @@ void ComputeStream::absorb(Completion& completion) {
                        lanes_);
   };
   charge(charges.queue, nullptr, arrival);
-  if (completion.has_arrival) charge(charges.skew, arrival, completion.start);
+  if (completion.terms.has_arrival) charge(charges.skew, arrival, completion.start);
   charge(charges.running, completion.start, completion.end);
   raise_tail(completion.end);
 }
@@ -124,7 +124,7 @@ void ComputeStream::run_beside_transfers(const Picoseconds* host, const Picoseco
       overlap_.end_of({.start = tail_.data(), .durations = durations, .cls = kernel.cls});
   lane_math::add_gap(table_.row(kernel.category),
                      {.tail = tail_.data(), .end = end, .from = nullptr, .to = end}, lanes_);
-  std::copy_n(end, lanes_, tail_.data());
+  lane_math::copy(tail_.data(), end, lanes_);
   overlap_.drop_until(tail_.data());
 }
 

@@ -86,24 +86,32 @@ void note_uses(Code& block, const std::vector<bool>& local) {
   }
 }
 
-/// The smallest w such that no micro-batch of the chunk names an event after micro-batch + w does.
-std::uint32_t window_of(const Role& role, const RoleCode& code, int chunk) {
-  constexpr std::size_t kNever = static_cast<std::size_t>(-1);
-  struct Life {
-    std::size_t first = kNever, last = 0;
-  };
-  std::vector<Life> lives;
+/// First and last call that names a frame event of a micro-batch.
+struct Life {
+  std::size_t first = kNever, last = 0;
+  static constexpr std::size_t kNever = static_cast<std::size_t>(-1);
+};
+
+/// [chunk][micro-batch]
+std::vector<std::vector<Life>> find_lives(const Role& role, const RoleCode& code) {
+  std::vector<std::vector<Life>> lives(role.chunks.size());
   for (std::size_t c = 0; c < role.calls.size(); ++c) {
-    const Call& call = role.calls[c];
-    if (call.chunk != chunk || call.micro_batch < 0) continue;
     if (code.code[code.code_of_call[c]].frame_ops.empty()) continue;
+    const Call& call = role.calls[c];
+    if (call.chunk < 0 || call.micro_batch < 0) continue;
+    std::vector<Life>& chunk = lives[static_cast<std::size_t>(call.chunk)];
     const auto m = static_cast<std::size_t>(call.micro_batch);
-    if (m >= lives.size()) lives.resize(m + 1);
-    lives[m].first = std::min(lives[m].first, c);
-    lives[m].last = c;
+    if (m >= chunk.size()) chunk.resize(m + 1);
+    chunk[m].first = std::min(chunk[m].first, c);
+    chunk[m].last = c;
   }
+  return lives;
+}
+
+/// The smallest w such that no micro-batch of the chunk names an event after micro-batch + w does.
+std::uint32_t window_of(const std::vector<Life>& lives) {
   // [m]: the first call of any micro-batch from m on.
-  std::vector<std::size_t> first_from(lives.size() + 1, kNever);
+  std::vector<std::size_t> first_from(lives.size() + 1, Life::kNever);
   for (std::size_t m = lives.size(); m-- > 0;) {
     first_from[m] = std::min(first_from[m + 1], lives[m].first);
   }
@@ -132,9 +140,10 @@ void assign_slots(const Role& role, RoleCode& code, const std::vector<bool>& loc
     }
   }
   code.event_slots = fixed;
+  const std::vector<std::vector<Life>> lives = find_lives(role, code);
   for (std::size_t chunk = 0; chunk < code.frames.size(); ++chunk) {
     RoleCode::Frames& frames = code.frames[chunk];
-    frames.window = window_of(role, code, static_cast<int>(chunk));
+    frames.window = window_of(lives[chunk]);
     frames.first_slot = code.event_slots;
     code.event_slots += frames.events * frames.window;
   }

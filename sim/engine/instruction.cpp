@@ -88,7 +88,10 @@ class Compiler {
     }
     place_events(role, code);
     mark_unordered_comms(code);
-    for (Code& block : code.code) mark_stretches(code, block.ops);
+    for (Code& block : code.code) {
+      mark_stretches(code, block.ops);
+      for (const Instruction& i : block.ops) code.groups_go_on = code.groups_go_on || i.joins;
+    }
     result_.roles.push_back(std::move(code));
   }
 

@@ -76,6 +76,7 @@ struct RoleCode {
   std::vector<Code> code;                   // one per segment, chunk and kind of call
   std::vector<std::uint32_t> code_of_call;  // index into `code`
   std::uint32_t stretches = 0;
+  bool groups_go_on = false;  // some group of transfers goes on over calls
   struct Frames {
     std::uint32_t first_slot = 0;
     std::uint32_t events = 0;  // slots of one micro-batch

@@ -36,7 +36,7 @@ const Picoseconds* Overlap::end_of(const Work& work) {
   std::copy_n(work.start, lanes_, now_.data());
   std::copy_n(work.durations, lanes_, work_.data());
   for (const CompletionRef& transfer : active_) {
-    const Pair& slowing = pair(work.cls, transfer->transfer);
+    const Pair& slowing = pair(work.cls, transfer->terms.transfer);
     lane_math::work_through(now_.data(), work_.data(),
                             {.begin = transfer->start,
                              .end = transfer->end,
@@ -55,7 +55,7 @@ void Overlap::drop_until(const Picoseconds* tail) {
 }
 
 const Picoseconds* Overlap::lost_to(const Completion& transfer, const Queued& queued) {
-  const FactorQ16 stolen = pair(queued.cls, transfer.transfer).stolen;
+  const FactorQ16 stolen = pair(queued.cls, transfer.terms.transfer).stolen;
   for (std::size_t i = 0; i < work_.size(); ++i) {
     const Picoseconds begin = std::max(transfer.start[i], queued.busy_since[i]);
     const Picoseconds overlap = std::min(transfer.end[i], queued.tail[i]) - begin;

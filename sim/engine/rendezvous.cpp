@@ -24,20 +24,21 @@ CompletionRef Rendezvous::post(const Instruction& instruction, const Party& part
   } else {
     const Channel& ends = step_.compiled.channels[instruction.place];
     transfer = step_.pool.make();
-    transfer->missing = 2;
-    transfer->transfer = TransferKind::point_to_point;
-    transfer->charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
-    transfer->slow = step_.slow_links.of_channel(instruction.place);
-    transfer->comm = instruction.comm;
-    transfer->source = static_cast<std::int16_t>(ends.source);
-    transfer->destination = static_cast<std::int16_t>(ends.destination);
+    lane_math::copy(transfer->start, party.floor, step_.pool.lanes());
+    transfer->terms.missing = 2;
+    transfer->terms.transfer = TransferKind::point_to_point;
+    transfer->terms.charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
+    transfer->terms.slow = step_.slow_links.of_channel(instruction.place);
+    transfer->terms.comm = instruction.comm;
+    transfer->terms.source = static_cast<std::int16_t>(ends.source);
+    transfer->terms.destination = static_cast<std::int16_t>(ends.destination);
     if (channel.last) transfer->inputs.push_back(std::exchange(channel.last, {}));
     channel.last = transfer;
     channel.sends_ahead = instruction.sends;
     channel.unmatched.push_back(transfer);
   }
-  if (instruction.sends) transfer->duration = party.duration;
-  transfer->priced_by = static_cast<std::int16_t>(party.role);
+  if (instruction.sends) transfer->terms.duration = party.duration;
+  transfer->terms.priced_by = static_cast<std::int16_t>(party.role);
   arrive(*transfer, party);
   return transfer;
 }
@@ -47,20 +48,21 @@ CompletionRef Rendezvous::meet(const Instruction& instruction, const Party& part
   const std::size_t number = gathering.next[static_cast<std::size_t>(party.role)]++;
   while (number - gathering.first >= gathering.open.size()) {
     CompletionRef meeting = step_.pool.make();
-    meeting->missing = step_.compiled.roles_of_comm[instruction.comm];
-    meeting->charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
-    meeting->slow = step_.slow_links.of_collective(party.role, instruction.comm);
-    meeting->comm = instruction.comm;
+    lane_math::copy(meeting->start, party.floor, step_.pool.lanes());
+    meeting->terms.missing = step_.compiled.roles_of_comm[instruction.comm];
+    meeting->terms.charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
+    meeting->terms.slow = step_.slow_links.of_collective(party.role, instruction.comm);
+    meeting->terms.comm = instruction.comm;
     gathering.open.push_back(std::move(meeting));
   }
   CompletionRef meeting = gathering.open[number - gathering.first];
   // The lowest role's price counts, whichever role is swept first.
-  if (meeting->priced_by < 0 || party.role < meeting->priced_by) {
-    meeting->priced_by = static_cast<std::int16_t>(party.role);
-    meeting->duration = party.duration;
+  if (meeting->terms.priced_by < 0 || party.role < meeting->terms.priced_by) {
+    meeting->terms.priced_by = static_cast<std::int16_t>(party.role);
+    meeting->terms.duration = party.duration;
   }
   arrive(*meeting, party);
-  while (!gathering.open.empty() && gathering.open.front()->missing == 0) {
+  while (!gathering.open.empty() && gathering.open.front()->terms.missing == 0) {
     gathering.open.pop_front();
     ++gathering.first;
   }
@@ -68,26 +70,27 @@ CompletionRef Rendezvous::meet(const Instruction& instruction, const Party& part
 }
 
 void Rendezvous::arrive(Completion& completion, const Party& party) {
-  CHECK(completion.missing > 0, "no more parties than the communicator has roles");
+  CHECK(completion.terms.missing > 0, "no more parties than the communicator has roles");
   lane_math::raise_to(completion.start, party.floor, step_.pool.lanes());
   completion.inputs.insert(completion.inputs.end(), party.inputs.begin(), party.inputs.end());
-  if (--completion.missing > 0) return;
-  if (completion.waiter >= 0) woken_.push_back(std::exchange(completion.waiter, -1));
+  if (--completion.terms.missing > 0) return;
+  if (completion.terms.waiter >= 0) woken_.push_back(std::exchange(completion.terms.waiter, -1));
   // Resolving now keeps chains of unresolved transfers short.
   step_.pool.resolve(completion);
 }
 
 std::string Rendezvous::describe(const Completion& blocker) const {
-  const std::string comm = "'" + step_.program.comms[blocker.comm].name + "'";
-  if (blocker.source < 0) {
-    return "a collective on " + comm + ": " + std::to_string(blocker.missing) + " of " +
-           std::to_string(step_.compiled.roles_of_comm[blocker.comm]) + " roles have not arrived";
+  const std::string comm = "'" + step_.program.comms[blocker.terms.comm].name + "'";
+  if (blocker.terms.source < 0) {
+    return "a collective on " + comm + ": " + std::to_string(blocker.terms.missing) + " of " +
+           std::to_string(step_.compiled.roles_of_comm[blocker.terms.comm]) +
+           " roles have not arrived";
   }
-  const bool sender_there = blocker.priced_by == blocker.source;
-  return "the transfer from role " + std::to_string(blocker.source) + " to role " +
-         std::to_string(blocker.destination) + " on " + comm + ": role " +
-         (sender_there ? std::to_string(blocker.destination) + " has not received"
-                       : std::to_string(blocker.source) + " has not sent");
+  const bool sender_there = blocker.terms.priced_by == blocker.terms.source;
+  return "the transfer from role " + std::to_string(blocker.terms.source) + " to role " +
+         std::to_string(blocker.terms.destination) + " on " + comm + ": role " +
+         (sender_there ? std::to_string(blocker.terms.destination) + " has not received"
+                       : std::to_string(blocker.terms.source) + " has not sent");
 }
 
 }  // namespace windtunnel

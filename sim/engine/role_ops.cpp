@@ -56,7 +56,7 @@ void RoleSweep::run_compute(const Instruction& i) {
 }
 
 void RoleSweep::trace_start(const Picoseconds* host) {
-  std::copy_n(compute_.tail(), lanes_, scratch_.data());
+  lane_math::copy(scratch_.data(), compute_.tail(), lanes_);
   lane_math::raise_to(scratch_.data(), host, lanes_);
 }
 
@@ -94,9 +94,9 @@ void RoleSweep::put_on_side(const Instruction& i, const Picoseconds* start,
                             const Picoseconds* durations) {
   CompletionRef done = step_.pool.make_at(start);
   lane_math::add_each(done->end, durations, lanes_);
-  done->charges = {.queue = i.category, .skew = i.category, .running = i.category};
+  done->terms.charges = {.queue = i.category, .skew = i.category, .running = i.category};
   if (step_.recorder != nullptr) {
-    std::copy_n(done->start, lanes_, scratch_.data());
+    lane_math::copy(scratch_.data(), done->start, lanes_);
     trace(i, done->end);
   }
   tail_of(i.stream).assign(1, std::move(done));
@@ -104,7 +104,7 @@ void RoleSweep::put_on_side(const Instruction& i, const Picoseconds* start,
 
 void RoleSweep::run_host_work(const Instruction& i) {
   host_.issue(i.launches);
-  std::copy_n(host_.now(), lanes_, scratch_.data());
+  lane_math::copy(scratch_.data(), host_.now(), lanes_);
   host_.work(costs_.price_each(i.op));
   if (i.data) compute_.host_loaded(scratch_.data(), host_.now());
   if (step_.recorder != nullptr) {
@@ -125,7 +125,7 @@ void RoleSweep::run_join(const Instruction& i) {
   compute_.idle_until_host(host_.now());
   if (i.keeps_order) compute_.idle_until(comm_tail(i), i.category);
   if (lanes_ > 1) {
-    std::copy_n(compute_.tail(), lanes_, ready_.data());
+    lane_math::copy(ready_.data(), compute_.tail(), lanes_);
     join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
     compute_.idle_until(ready_.data(), kStraggler);
   }
@@ -136,7 +136,7 @@ void RoleSweep::run_join(const Instruction& i) {
   } else {
     compute_.communicate(costs_.price_each(i.op, slow), i.category);
   }
-  if (i.keeps_order) std::copy_n(compute_.tail(), lanes_, comm_tail(i));
+  if (i.keeps_order) lane_math::copy(comm_tail(i), compute_.tail(), lanes_);
   if (step_.recorder != nullptr) trace(i, compute_.tail());
 }
 
@@ -146,25 +146,25 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
   lane_math::raise_to(ready_.data(), host_.now(), lanes_);
   if (i.keeps_order) lane_math::raise_to(ready_.data(), comm_tail(i), lanes_);
   CompletionRef done = step_.pool.make();
-  std::copy_n(ready_.data(), lanes_, done->arrival);
-  done->has_arrival = true;
+  lane_math::copy(done->arrival, ready_.data(), lanes_);
+  done->terms.has_arrival = true;
   join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
-  std::copy_n(ready_.data(), lanes_, done->start);
+  lane_math::copy(done->start, ready_.data(), lanes_);
   const Picoseconds* durations =
       costs_.price_each(i.op, step_.slow_links.of_collective(index_, i.comm));
   if (overlap_.enabled()) durations = beside_compute(i, durations);
-  std::copy_n(ready_.data(), lanes_, done->end);
+  lane_math::copy(done->end, ready_.data(), lanes_);
   lane_math::add_each(done->end, durations, lanes_);
-  done->known = true;
-  done->transfer = i.transfer;
-  done->charges = {.queue = i.category, .skew = kStraggler, .running = i.category};
+  done->terms.known = true;
+  done->terms.transfer = i.transfer;
+  done->terms.charges = {.queue = i.category, .skew = kStraggler, .running = i.category};
   if (overlap_.enabled()) {
     compute_.lose_to(*done);
     overlap_.commit(done);
   }
-  if (i.keeps_order) std::copy_n(done->end, lanes_, comm_tail(i));
+  if (i.keeps_order) lane_math::copy(comm_tail(i), done->end, lanes_);
   if (step_.recorder != nullptr) {
-    std::copy_n(done->start, lanes_, scratch_.data());
+    lane_math::copy(scratch_.data(), done->start, lanes_);
     trace(i, done->end);
   }
   tail_of(i.stream).assign(1, std::move(done));
@@ -173,7 +173,7 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
 
 const Picoseconds* RoleSweep::beside_compute(const Instruction& i, const Picoseconds* durations) {
   // Compute queued beyond the start on any member counts for the whole group.
-  std::copy_n(compute_.tail(), lanes_, scratch_.data());
+  lane_math::copy(scratch_.data(), compute_.tail(), lanes_);
   join_lanes(step_.grid, step_.program.comms[i.comm].axes, scratch_);
   const bool follows = compute_comes_first(i);
   for (std::size_t lane = 0; lane < scratch_.size(); ++lane) {
@@ -216,7 +216,7 @@ Completion* RoleSweep::run_meet(const Instruction& i) {
   host_.issue(i.launches);
   if (on_compute) {
     compute_.idle_until_host(host_.now());
-    std::copy_n(compute_.tail(), lanes_, ready_.data());
+    lane_math::copy(ready_.data(), compute_.tail(), lanes_);
   } else {
     lane_math::raise_to(ready_.data(), host_.now(), lanes_);
   }
@@ -234,7 +234,23 @@ Completion* RoleSweep::run_meet(const Instruction& i) {
   return nullptr;
 }
 
+void RoleSweep::post_alone(const Instruction& i) {
+  host_.issue(i.launches);
+  Completions& tail = tail_of(i.stream);
+  CompletionRef transfer = step_.rendezvous.post(
+      i, {.role = index_, .floor = host_.now(), .inputs = tail, .duration = costs_.price(i.op)});
+  if (step_.recorder != nullptr) {
+    step_.recorder->record_later(static_cast<std::uint32_t>(call_), i, host_.now(), transfer);
+  }
+  tail.clear();
+  tail.push_back(std::move(transfer));
+}
+
 Completion* RoleSweep::run_posts(const Instruction& first) {
+  if (!first.more && !code_.groups_go_on && first.stream != Stream::compute) {
+    post_alone(first);
+    return nullptr;
+  }
   const Instruction* last = &first;
   std::uint32_t streams = stream_bit(first.stream);
   int launches = first.launches;

@@ -176,7 +176,7 @@ Completion* RoleSweep::run_host_sync(const Instruction& i) {
     if (Completion* blocker = step_.pool.resolve(*done)) return blocker;
   }
   host_.issue(i.launches);
-  std::copy_n(host_.now(), lanes_, scratch_.data());
+  lane_math::copy(scratch_.data(), host_.now(), lanes_);
   for (const CompletionRef& done : all) host_.wait_until(done->end);
   use(event);
   if (step_.recorder != nullptr) {

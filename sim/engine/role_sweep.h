@@ -55,6 +55,7 @@ class RoleSweep {
   Completion* run_side_join(const Instruction& i);
   Completion* run_meet(const Instruction& i);
   Completion* run_posts(const Instruction& first);
+  void post_alone(const Instruction& i);
   void begin_group();
   void join_group(Stream stream);
   void post(const Instruction& i);

@@ -53,7 +53,7 @@ class Sweep {
       Completion* blocker = roles_[static_cast<std::size_t>(role)]->advance();
       blockers_[static_cast<std::size_t>(role)] = blocker;
       if (blocker != nullptr) {
-        next_waiter_[static_cast<std::size_t>(role)] = std::exchange(blocker->waiter, role);
+        next_waiter_[static_cast<std::size_t>(role)] = std::exchange(blocker->terms.waiter, role);
       }
       if (rendezvous_.has_woken()) wake();
     }

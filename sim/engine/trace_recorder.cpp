@@ -36,13 +36,13 @@ Trace join_traces(std::span<TraceRecorder> roles) {
     lanes = role.lanes_;
     for (const TraceRecorder::Open& open : role.open_) {
       const Completion& done = *open.completion;
-      CHECK(done.known, "a traced transfer is known at the end of the step");
+      CHECK(done.terms.known, "a traced transfer is known at the end of the step");
       for (int lane = 0; lane < lanes; ++lane) {
         TraceRecord& record = role.records_[open.first + static_cast<std::size_t>(lane)];
         record.start = done.start[lane];
         record.end = done.end[lane];
       }
-      if (done.source < 0) continue;
+      if (done.terms.source < 0) continue;
       const auto first = static_cast<std::uint32_t>(trace.records.size() + open.first);
       const auto [place, is_new] = transfers.try_emplace(&done);
       if (is_new) order.push_back(&done);
