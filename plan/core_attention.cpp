@@ -73,7 +73,7 @@ void TransformerLayer::forward_unfused() {
              .module = Module::core_attention,
              .variant = variant},
             {source}, {scores});
-  t_.probs = scores;  // softmax in place
+  t_.probs = d_.tensor("probs", z_.scores, z_.act);
   d_.kernel({.kernel = Kernel::softmax_fwd,
              .dims = {z_.micro, z_.sequence, z_.heads},
              .attr = static_cast<std::uint16_t>(attention_attr(d_) | fused),
@@ -82,6 +82,7 @@ void TransformerLayer::forward_unfused() {
              .launches = d_.rules().kernels.softmax_forward,
              .extra_bytes = fused != kAttrNone ? -half_scores : 0},
             {scores}, {t_.probs});
+  if (fused == kAttrNone) d_.keep("masked_scores", z_.scores, z_.act);  // PyTorch masks into a copy
   t_.dropped = t_.probs;
   if (d_.model().dropout) {
     t_.dropped = d_.tensor("dropped", z_.scores, z_.act);
@@ -125,7 +126,16 @@ SlotId TransformerLayer::backward_core_attention(SlotId dcontext) {
                .launches = d_.rules().kernels.rope_backward},
               {dqkv}, {dqkv});
   }
-  return dqkv;
+  if (!d_.rules().qkv_copies) return dqkv;
+  // Back through the same copies: k and v joined, then q, k and v, then into the linear's layout.
+  const SlotId copy = d_.tensor("dqkv_copy", d_.slot(dqkv).elements, z_.act);
+  d_.kernel({.kernel = Kernel::copy,
+             .dims = {d_.slot(dqkv).elements},
+             .module = Module::attention,
+             .launches = 3,
+             .extra_bytes = 2 * z_.qkv_bytes() + 2 * z_.key_value_bytes()},
+            {dqkv}, {copy});
+  return copy;
 }
 
 SlotId TransformerLayer::backward_unfused(SlotId dcontext) {
@@ -136,7 +146,7 @@ SlotId TransformerLayer::backward_unfused(SlotId dcontext) {
   // The fused kernel skips the masked half of what it reads.
   const std::int64_t half_scores = z_.scores * bits_of(z_.act) / 16;
   const SlotId dqkv = d_.tensor("dqkv", z_.rows * z_.qkv, z_.act);
-  const SlotId dprobs = d_.tensor("dprobs", z_.scores, z_.act);
+  SlotId dprobs = d_.tensor("dprobs", z_.scores, z_.act);
   d_.kernel({.kernel = Kernel::context_bwd,
              .dims = dims,
              .module = Module::core_attention,
@@ -144,13 +154,17 @@ SlotId TransformerLayer::backward_unfused(SlotId dcontext) {
              .launches = 2},
             {dcontext, t_.dropped, source}, {dprobs, dqkv});
   if (d_.model().dropout) {
+    const SlotId before_dropout = d_.tensor("dprobs", z_.scores, z_.act);
     d_.kernel({.kernel = Kernel::dropout_bwd,
                .dims = {z_.micro * z_.heads * z_.sequence, z_.sequence, 0, z_.micro, z_.sequence,
                         z_.heads},
                .attr = kAttentionDropout,
                .module = Module::core_attention},
-              {dprobs, t_.probs_mask}, {dprobs});
+              {dprobs, t_.probs_mask}, {before_dropout});
+    dprobs = before_dropout;
   }
+  // The fused kernel overwrites its gradient; PyTorch's makes another tensor.
+  const SlotId dscores = fused != kAttrNone ? dprobs : d_.tensor("dscores", z_.scores, z_.act);
   d_.kernel({.kernel = Kernel::softmax_bwd,
              .dims = {z_.micro, z_.sequence, z_.heads},
              .attr = static_cast<std::uint16_t>(kCausal | fused),
@@ -158,13 +172,13 @@ SlotId TransformerLayer::backward_unfused(SlotId dcontext) {
              .variant = softmax_variant(d_, z_),
              .launches = d_.rules().kernels.softmax_backward,
              .extra_bytes = fused != kAttrNone ? -2 * half_scores : 0},
-            {dprobs, t_.probs}, {dprobs});
+            {dprobs, t_.probs}, {dscores});
   d_.kernel({.kernel = Kernel::scores_bwd,
              .dims = dims,
              .module = Module::core_attention,
              .variant = variant,
              .launches = 2},
-            {dprobs, source}, {dqkv});
+            {dscores, source}, {dqkv});
   return dqkv;
 }
 

@@ -149,14 +149,16 @@ ActivationResult activation_forward(RoleDraft& d, const LayerSizes& z, SlotId fc
 SlotId activation_backward(RoleDraft& d, const LayerSizes& z, const ActivationGradInput& in) {
   const SlotId dx = d.tensor("dactivation", z.rows * z.fc1, z.act);
   const bool separate = separate_silu(d);
-  // Two products and silu's derivative, each with a tensor like dy in between.
+  // Two products and silu's derivative, each with a tensor like dy in between; where gate and up are
+  // halves of one linear's output their gradients are then joined.
   const std::int64_t silu_bytes = bytes_of(z.act, z.rows * z.ffn);
+  const bool joins = separate && !d.rules().split_gated_linear;
   d.kernel({.kernel = Kernel::activation_bwd,
             .dims = {z.rows, z.ffn, static_cast<std::int64_t>(d.model().activation)},
             .attr = separate ? kAttrNone : kFused,
             .module = Module::activation,
-            .launches = separate ? 3 : d.rules().kernels.activation_backward,
-            .extra_bytes = separate ? 4 * silu_bytes : 0},
+            .launches = separate ? (joins ? 4 : 3) : d.rules().kernels.activation_backward,
+            .extra_bytes = (separate ? 4 * silu_bytes : 0) + (joins ? 4 * silu_bytes : 0)},
            {in.output_grad, in.fc1}, {dx});
   if (in.silu != kNone) d.hold(in.silu);
   return dx;

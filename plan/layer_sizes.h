@@ -18,6 +18,8 @@ struct LayerSizes {
   std::uint16_t norm_attr;                 // kSequenceShard under sequence parallel
 
   explicit LayerSizes(const RoleDraft& d);
+  std::int64_t qkv_bytes() const { return bytes_of(act, rows * qkv); }
+  std::int64_t key_value_bytes() const { return bytes_of(act, rows * (qkv - query)); }
 };
 
 }  // namespace windtunnel

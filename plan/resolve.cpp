@@ -154,8 +154,9 @@ void resolve_sharding(const Scenario& s, const FrameworkRules& rules, Resolver& 
   p.sharding = r.take("plan.sharding.kind", part.kind, ShardingKind::none, preset);
   const bool modern = s.stack.framework.find("bridge") != std::string::npos ||
                       s.stack.framework.find("nemo") != std::string::npos;
+  const bool at_end = p.sharding == ShardingKind::zero1 && rules.zero1_reduces_at_end;
   p.overlap_grad_reduce = r.take("plan.sharding.overlap_grad_reduce", part.overlap_grad_reduce,
-                                 d.overlap_grad_reduce || modern, preset);
+                                 !at_end && (d.overlap_grad_reduce || modern), preset);
   p.overlap_param_gather = r.take("plan.sharding.overlap_param_gather", part.overlap_param_gather,
                                   d.overlap_param_gather || modern, preset);
   if (p.sharding == ShardingKind::none) p.overlap_param_gather = false;

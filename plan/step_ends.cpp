@@ -85,7 +85,14 @@ SlotId optimizer_gradient(RoleDraft& d, const Bucket& b) {
 void update(RoleDraft& d, const Bucket& b, SlotId grad, SlotId coefficient) {
   const std::int64_t n = d.slot(grad).elements;
   if (d.plan().optimizer == OptimizerKind::adamw) {
-    d.kernel({.kernel = Kernel::adamw, .dims = {n}, .attr = kFused, .module = Module::optimizer},
+    // A separate copy to half precision reads the new weights again.
+    const bool copies = d.rules().clip_scales_gradients && b.master != b.weight_shard;
+    d.kernel({.kernel = Kernel::adamw,
+              .dims = {n},
+              .attr = kFused,
+              .module = Module::optimizer,
+              .launches = copies ? 2 : 1,
+              .extra_bytes = copies ? d.slot(b.master).bytes() : 0},
              {grad, coefficient}, {b.master, b.momentum, b.variance, b.weight_shard});
   } else {
     d.kernel({.kernel = Kernel::sgd, .dims = {n}, .attr = kFused, .module = Module::optimizer},
@@ -182,14 +189,19 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
   std::size_t tensors = 0;
   for (const auto& chunk : chunks) tensors += chunk->parameters().size();
   d.host_work(HostItem::eager_op, d.rules().host_ops_per_parameter * static_cast<int>(tensors));
+  const bool clips = d.rules().clip_scales_gradients;
   std::vector<SlotId> grads;
   for_each_bucket(chunks, [&](Bucket& b) { grads.push_back(optimizer_gradient(d, b)); });
   std::size_t i = 0;
-  for_each_bucket(chunks, [&](Bucket&) {
+  for_each_bucket(chunks, [&](Bucket& b) {
     const SlotId grad = grads[i++];
+    // Clipping reads the whole gradients, and reads and writes them to scale.
+    const std::int64_t clip = 3 * d.slot(b.grads).bytes() - d.slot(grad).bytes();
     d.kernel({.kernel = Kernel::sum_squares,
               .dims = {d.slot(grad).elements},
-              .module = Module::optimizer},
+              .module = Module::optimizer,
+              .launches = clips ? 2 : 1,
+              .extra_bytes = clips ? clip : 0},
              {grad}, {scalars.norm2});
   });
   const std::uint32_t norm_comm = d.comm(sharded(d) ? "world" : "model");
@@ -205,6 +217,8 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
   for_each_bucket(chunks, [&](Bucket& b) { update(d, b, grads[i++], scalars.coefficient); });
   if (sharded(d) && !d.plan().overlap_param_gather) {
     d.phase = Phase::param_sync;
+    d.host_work(HostItem::eager_op,
+                d.rules().host_ops_per_shard * static_cast<int>(tensors) * d.plan().dp);
     for_each_bucket(chunks, [&](Bucket& b) { gather_weights(d, b, Stream::compute); });
   }
   const bool has_loss = std::any_of(chunks.begin(), chunks.end(),

@@ -133,9 +133,13 @@ void TransformerLayer::forward_qkv() {
   }
   if (d_.rules().qkv_copies) {
     t_.qkv_copy = d_.tensor("qkv_copy", d_.slot(t_.qkv).elements, z_.act);
-    d_.kernel(
-        {.kernel = Kernel::copy, .dims = {d_.slot(t_.qkv).elements}, .module = Module::attention},
-        {t_.qkv}, {t_.qkv_copy});
+    // Three copies: q, k, v apart; k and v joined; the joined ones in rotary order.
+    d_.kernel({.kernel = Kernel::copy,
+               .dims = {d_.slot(t_.qkv).elements},
+               .module = Module::attention,
+               .launches = 3,
+               .extra_bytes = 4 * z_.key_value_bytes()},
+              {t_.qkv}, {t_.qkv_copy});
   }
 }
 
@@ -205,12 +209,15 @@ SlotId TransformerLayer::backward(SlotId dy) {
   recompute_before_backward();
   d_.host_work(HostItem::backward_node, d_.rules().host_layer.backward_nodes);
   d_.host_work(HostItem::module_call, d_.rules().host_layer.backward_calls);
+  d_.host_work(HostItem::eager_op, d_.rules().host_layer.backward_ops);
   const SlotId d_residual1 = backward_mlp(dy);
   if (!full_recompute_) {
     d_.recompute = true;
     if (recompute_norm_) forward_attention_norm();
-    if (recompute_attention_) forward_qkv();
-    if (recompute_attention_ || recompute_core_) forward_core_attention();
+    if (recompute_attention_) {
+      forward_qkv();
+      forward_core_attention();
+    }
     d_.recompute = false;
   }
   const SlotId dx = backward_attention(d_residual1);
@@ -244,6 +251,13 @@ SlotId TransformerLayer::backward_attention(SlotId dy) {
       d_, params_, {.output_grad = dy, .mask = t_.mask1, .bias = p_.o_bias, .site = 1});
   const SlotId dout = gather_rows(d_, z_, branch, z_.hidden);
   const SlotId dcontext = row_backward(d_, params_, z_, o_linear(p_, z_), dout, t_.context);
+  // The output projection keeps its input, so the core runs again only for its own backward
+  // (2205.05198, section 5: 34 s b h / t bytes stay).
+  if (recompute_core_ && !recompute_attention_ && !full_recompute_) {
+    d_.recompute = true;
+    forward_core_attention();
+    d_.recompute = false;
+  }
   const SlotId dqkv = backward_core_attention(dcontext);
   const SlotId kept =
       d_.rules().keep_gathered_input && d_.plan().sequence_parallel ? t_.norm1_full : kNone;

@@ -47,6 +47,7 @@ struct HostCalls {
   int module_calls = 0;    // module and custom autograd function calls of forward
   int backward_nodes = 0;  // autograd nodes of backward
   int backward_calls = 0;  // custom autograd functions written in Python, run by backward
+  int backward_ops = 0;    // operators those functions dispatch, beside the node's own
 };
 
 struct FrameworkRules {
@@ -67,9 +68,12 @@ struct FrameworkRules {
   // Gradients and optimizer
   bool fuse_wgrad_accumulation = true;  // GEMM writes into the accumulation buffer
   HalfGrads half_grads = HalfGrads::none;
+  bool zero1_reduces_at_end = false;  // ZeRO-1 reduces after backward, whatever the preset overlaps
   bool zero1_all_reduces = false;  // ZeRO-1 that all-reduces whole gradients instead of scattering
   std::int64_t reduction_buffer =
       0;  // elements of the buffer gradients are copied into to be reduced
+  bool clip_scales_gradients = false;  // whole gradients are scaled in a pass of their own, and the
+                                       // new weights are copied to half precision in another
   bool fp32_grad_copy_in_step = false;  // half-precision buffer: the optimizer makes an fp32 copy
   std::int64_t default_bucket = 40'000'000;  // elements
   std::int64_t bucket_per_dp = 1'000'000;    // default bucket = max(default_bucket, this * dp)
@@ -96,6 +100,9 @@ struct FrameworkRules {
   // Host
   HostCalls host_layer;            // one layer
   int host_ops_per_parameter = 0;  // operators per parameter tensor in the optimizer step
+  int host_ops_per_shard = 0;      // operators per parameter tensor and data-parallel rank in the
+                                   // gather of ZeRO-1's weights
+  int host_ops_per_send = 0, host_ops_per_receive = 0;  // operators around a pipeline transfer
 };
 
 /// The rules of the stack of `scenario`; an unknown framework gives generic rules with known =
