@@ -1,6 +1,7 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -16,21 +17,44 @@ constexpr const char* kVersion = "windtunnel 0.1.0";
 // An interval needs a spread, which one draw has not; more than this many tell nothing new.
 constexpr int kLeastDraws = 2, kMostDraws = 4096;
 
+[[noreturn]] void refuse(std::string message, std::string hint) {
+  throw InputError({{.position = {},
+                     .message = std::move(message),
+                     .hint = std::move(hint),
+                     .source_line = ""}});
+}
+
+/// An integer from 0 to the largest.
+std::string rank_problem(const std::string& text) {
+  int rank = 0;
+  if (CLI::detail::lexical_cast(text, rank) && rank >= 0) return "";
+  return "is no rank: " + text;
+}
+
 void add_view(CLI::App& app, Options& options) {
   const auto view = [&](const char* flag, PlanView which, const char* doc) {
-    return app.add_flag_callback(
+    app.add_flag_callback(
         flag, [&options, which] { options.view = which; }, doc);
   };
-  CLI::Option* resolved =
-      view("--resolved", PlanView::resolved, "every value of the plan and where it comes from");
-  CLI::Option* ops = view("--ops", PlanView::ops, "the ops of one rank, one a line");
-  CLI::Option* grid = view("--grid", PlanView::grid, "only the step x rank grid");
-  app.add_option("--rank", options.rank, "whose ops [0]")
-      ->check(CLI::NonNegativeNumber)
-      ->needs(ops);
-  resolved->excludes(ops)->excludes(grid);
-  ops->excludes(grid);
-  for (CLI::Option* each : {resolved, ops, grid}) each->excludes(app.get_option("--json"));
+  view("--resolved", PlanView::resolved, "every value of the plan and where it comes from");
+  view("--ops", PlanView::ops, "the ops of one rank, one a line");
+  view("--grid", PlanView::grid, "only the step x rank grid");
+  app.add_option("--rank", options.rank, "with --ops: whose [0]")
+      ->type_name("RANK")
+      ->check(CLI::Validator(rank_problem, ""));
+}
+
+/// Views of a plan go one at a time. CLI11 would spell the rule out beside every flag of the help.
+void check_view(const CLI::App& app) {
+  const char* given = nullptr;
+  for (const char* flag : {"--json", "--resolved", "--ops", "--grid"}) {
+    if (app.count(flag) == 0) continue;
+    if (given) refuse(std::string(given) + " and " + flag + " exclude each other", "");
+    given = flag;
+  }
+  if (app.count("--rank") > 0 && app.count("--ops") == 0) {
+    refuse("--rank says whose ops", "add --ops");
+  }
 }
 
 std::string draws_problem(const std::string& text) {
@@ -49,11 +73,16 @@ struct OptionRow {
 constexpr OptionRow kOptionRows[] = {
     {Option::file,
      [](CLI::App& app, Options& o) {
-       app.add_option("FILE", o.paths, "a scenario, or a set of them")->required()->expected(1);
+       app.add_option("FILE", o.paths, "a scenario, or a set of them")
+           ->type_name("")
+           ->required()
+           ->expected(1);
      }},
     {Option::paths,
      [](CLI::App& app, Options& o) {
-       app.add_option("PATH", o.paths, "scenarios, sets, and folders of them")->required();
+       app.add_option("PATH", o.paths, "scenarios, sets, and folders of them")
+           ->type_name("")
+           ->required();
      }},
     {Option::json,
      [](CLI::App& app, Options& o) {
@@ -61,17 +90,21 @@ constexpr OptionRow kOptionRows[] = {
      }},
     {Option::id,
      [](CLI::App& app, Options& o) {
-       app.add_option("--id", o.id, "one scenario of a set [all, in order]");
+       app.add_option("--id", o.id, "one scenario of a set [all, in order]")->type_name("ID");
      }},
     {Option::trace,
      [](CLI::App& app, Options& o) {
-       app.add_option("--trace", o.trace, "write the step to this file, for Perfetto");
+       app.add_option("--trace", o.trace, "write the step to this file, for Perfetto")
+           ->type_name("PATH");
      }},
     {Option::seed,
-     [](CLI::App& app, Options& o) { app.add_option("--seed", o.seed, "of the draws [1]"); }},
+     [](CLI::App& app, Options& o) {
+       app.add_option("--seed", o.seed, "of the draws [1]")->type_name("N");
+     }},
     {Option::draws,
      [](CLI::App& app, Options& o) {
        app.add_option("--draws", o.draws, "draws for the step time's interval; 0: none [32]")
+           ->type_name("N")
            ->check(CLI::Validator(draws_problem, ""));
      }},
     {Option::view, add_view},
@@ -85,20 +118,13 @@ void add_options(CLI::App& app, const Verb& verb, Options& options) {
   }
 }
 
-[[noreturn]] void refuse(std::string message, std::string hint) {
-  throw InputError({{.position = {},
-                     .message = std::move(message),
-                     .hint = std::move(hint),
-                     .source_line = ""}});
-}
-
 /// CLI11 would call a misspelt verb an unexpected argument.
-void check_verb(int argc, const char* const* argv) {
+void check_verb(std::span<const Verb> verbs, int argc, const char* const* argv) {
   std::vector<std::string_view> names;
-  for (const Verb& verb : verb_table()) names.emplace_back(verb.name);
+  for (const Verb& verb : verbs) names.emplace_back(verb.name);
   if (argc < 2) refuse("no verb", "one of: " + join_names(names) + "; windtunnel --help");
   const std::string_view word = argv[1];
-  if (word.starts_with("-")) return;
+  if (word == "-h" || word == "--help" || word == "--version") return;
   if (std::find(names.begin(), names.end(), word) != names.end()) return;
   const auto near = nearest_name(word, names);
   refuse("no verb `" + std::string(word) + "`",
@@ -107,28 +133,34 @@ void check_verb(int argc, const char* const* argv) {
 
 }  // namespace
 
-std::variant<Command, Help> parse_command_line(int argc, const char* const* argv) {
-  check_verb(argc, argv);
+std::variant<Command, Help> parse_command_line(std::span<const Verb> verbs, int argc,
+                                               const char* const* argv) {
+  check_verb(verbs, argc, argv);
   CLI::App app(
-      "A wind tunnel for training runs: will it fit, how long is a step, where does the "
+      "A wind tunnel for training runs: will it fit, how long is a step, where does the\n"
       "time go?",
       "windtunnel");
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);
   app.get_formatter()->column_width(28);
+  app.get_formatter()->label("SUBCOMMAND", "VERB");
+  app.get_formatter()->label("REQUIRED", "");
   app.footer(
-      "\nwindtunnel VERB --help tells more. Standard output is the result, standard error\n"
+      "windtunnel VERB --help tells more. Standard output is the result, standard error\n"
       "diagnostics and progress. Exit status: 0 ok, 1 does not fit, 2 bad usage or input,\n"
-      "3 needed software or hardware missing, 70 a bug of ours.");
+      "3 needed software or hardware missing, 70 a bug of ours.\n");
   Command command;
-  for (const Verb& verb : verb_table()) {
+  for (const Verb& verb : verbs) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.doc);
-    sub->footer(std::string("\n") + verb.details);
+    sub->group("Verbs");
+    sub->footer(std::string(verb.details) + "\n");
     add_options(*sub, verb, command.options);
     sub->callback([&command, &verb] { command.verb = &verb; });
   }
   try {
     app.parse(argc, argv);
+    const CLI::App& verb = *app.get_subcommands().front();
+    if (command.verb->has(Option::view)) check_view(verb);
   } catch (const CLI::Success& wanted) {  // --help, --version
     std::ostringstream out, err;
     app.exit(wanted, out, err);

@@ -1,6 +1,7 @@
 #pragma once
 // From argv to a verb and its options.
 
+#include <span>
 #include <string>
 #include <variant>
 
@@ -20,6 +21,7 @@ struct Help {
 };
 
 /// Throws InputError for bad usage.
-std::variant<Command, Help> parse_command_line(int argc, const char* const* argv);
+std::variant<Command, Help> parse_command_line(std::span<const Verb> verbs, int argc,
+                                               const char* const* argv);
 
 }  // namespace windtunnel

@@ -1,6 +1,7 @@
 #pragma once
 // The verbs of `windtunnel`: rows of one table.
 
+#include <algorithm>
 #include <span>
 
 #include "cli/options.h"
@@ -15,6 +16,10 @@ struct Verb {
   std::span<const Option> options;
   /// The exit status. Throws InputError.
   int (*run)(const Options& options, Output& output);
+
+  bool has(Option option) const {
+    return std::find(options.begin(), options.end(), option) != options.end();
+  }
 };
 
 std::span<const Verb> verb_table();
