@@ -82,7 +82,13 @@ class RankMemory {
   }
 
   T* data(const MemoryRange& range, SlotId named) {
-    return instance(range, named).data.data() + range.begin;
+    std::vector<T>& held = instance(range, named).data;
+    // Made when first touched: what is only kept allocated, a large buffer say, takes no room.
+    if (held.empty()) {
+      held.assign(static_cast<std::size_t>(slot(range.root).elements),
+                  reference::Number<T>::poison());
+    }
+    return held.data() + range.begin;
   }
 
   /// Pointer for reading: nothing in the range may still be poison.
@@ -99,10 +105,7 @@ class RankMemory {
 
   void take(const MemoryRange& range, SlotId named) {
     if (slot(named).parent != kNone) throw ExecutionError(name(named) + " is a view: not to alloc");
-    Instance<T> fresh;
-    fresh.data.assign(static_cast<std::size_t>(slot(named).elements),
-                      reference::Number<T>::poison());
-    if (!instances_.emplace(key(range), std::move(fresh)).second) {
+    if (!instances_.emplace(key(range), Instance<T>{}).second) {
       throw ExecutionError(name(named) + " is allocated already");
     }
     count(slot(named), 1);
