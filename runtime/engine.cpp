@@ -84,12 +84,12 @@ bool Engine<T>::end_call(Rank& rank) {
     p.op = 0;
     return true;
   }
-  for (auto& [key, instance] : rank.memory.instances()) {
+  for (auto& [key, unused] : rank.memory.instances()) {
     const auto root = static_cast<SlotId>(key >> 32);
     const MemoryRange all{.root = root,
                           .micro_batch = static_cast<std::int32_t>(key & 0xffffffffU),
                           .begin = 0,
-                          .end = static_cast<std::int64_t>(instance.data.size())};
+                          .end = rank.memory.slot(root).elements};
     if (!settle(rank, all, root)) return false;
   }
   const std::string frame = rank.memory.leaked(Space::frame);
@@ -223,7 +223,9 @@ bool Engine<T>::settle(Rank& rank, const MemoryRange& range, SlotId named) {
     }
     if (!board_.ready(pending.ticket)) return false;
     const std::vector<T> data = board_.take(pending.ticket);
-    std::copy(data.begin(), data.end(), instance.data.begin() + pending.begin);
+    const MemoryRange whole{
+        .root = range.root, .micro_batch = range.micro_batch, .begin = 0, .end = 0};
+    std::copy(data.begin(), data.end(), rank.memory.data(whole, range.root) + pending.begin);
     instance.pending.erase(instance.pending.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return true;
