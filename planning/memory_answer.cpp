@@ -108,7 +108,8 @@ MemoryAnswer memory_answer(const Lowered& lowered, const Profile& profile) {
       .device = device_memory(profile, lowered.resolved),
       .domain_ranks = std::max(1, s.cluster.nvlink_domain),
       .expandable_segments = s.allocator.expandable_segments,
-      .sigma = lowered.resolved.rules.known ? kSigmaSourceKnown : kSigmaSourceUnknown};
+      .sigma = lowered.resolved.rules.known ? kSigmaSourceKnown : kSigmaSourceUnknown,
+      .threads = 2};
   const MemoryReport report = assess_memory(lowered.program, question);
   MemoryAnswer answer;
   answer.verdict = static_cast<Verdict>(report.verdict);

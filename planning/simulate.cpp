@@ -1,6 +1,7 @@
 #include "planning/simulate.h"
 
 #include <cmath>
+#include <future>
 
 #include "core/check.h"
 #include "models/architectures/parameters.h"
@@ -105,14 +106,19 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
   const bool unit = scenario.cluster.unit.has_value();
   out.report = head_of(out.lowered);
   std::optional<ProfileCostModel> model;
-  if (!unit) model.emplace(profile_of(scenario));
+  std::future<MemoryAnswer> memory;  // needs no clock, so it runs beside the sweep
+  if (!unit) {
+    model.emplace(profile_of(scenario));
+    memory = std::async(std::launch::async,
+                        [&] { return memory_answer(out.lowered, model->profile()); });
+  }
   const PricedProgram priced = unit ? price_unit(program, scenario.cluster)
                                     : price(program, *model, scenario.cluster,
                                             {.draws = 1 + options.draws, .seed = options.seed});
   const StepTiming timing = simulate_step(program, priced.costs);
   fill_time(out.report, out.lowered, timing);
   if (model) {
-    out.report.memory = memory_answer(out.lowered, model->profile());
+    out.report.memory = memory.get();
     fill_provenance(out.report, program, priced, *model);
     fill_utilization(out.report, out.lowered.resolved, model->profile());
   }

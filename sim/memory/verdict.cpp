@@ -14,33 +14,54 @@
 namespace windtunnel {
 namespace {
 
+ReplaySettings settings_of(const MemoryQuestion& question, std::int64_t capacity_bytes) {
+  return {.allocator = {.capacity_bytes = capacity_bytes,
+                        .expandable_segments = question.expandable_segments},
+          .cublas_workspace_bytes = question.device.cublas_workspace_bytes};
+}
+
+std::int64_t room(const MemoryQuestion& question, const OutsideMemory& outside) {
+  return std::max<std::int64_t>(question.device.capacity_bytes - outside.total(), 0);
+}
+
+/// Without a limit first: where all that is reserved fits, a limit changes nothing, and where what
+/// is held does not, the peaks asked for are those. In between the limited allocator gives its
+/// cache back.
 StageNeed stage_memory(const Program& program, int role, const MemoryQuestion& question) {
-  const std::int64_t capacity = question.device.capacity_bytes;
   StageNeed stage;
   stage.stage = program.roles[static_cast<std::size_t>(role)].pipeline_rank;
   stage.outside = outside_memory(program, role, question.device, question.domain_ranks);
-  const std::int64_t outside = stage.outside.total();
-  ReplaySettings settings{
-      .allocator = {.capacity_bytes = std::max<std::int64_t>(capacity - outside, 0),
-                    .expandable_segments = question.expandable_segments},
-      .cublas_workspace_bytes = question.device.cublas_workspace_bytes};
-  stage.replay = replay_memory(program, role, settings);
-  if (stage.replay.oom) {
-    std::optional<OutOfMemory> failure = std::move(stage.replay.oom);
-    settings.allocator.capacity_bytes = AllocatorSettings{}.capacity_bytes;
-    stage.replay = replay_memory(program, role, settings);
-    stage.replay.oom = std::move(failure);
+  const std::int64_t limit = room(question, stage.outside);
+  stage.replay =
+      replay_memory(program, role, settings_of(question, AllocatorSettings{}.capacity_bytes));
+  const MemoryPeaks& peak = stage.replay.peak;
+  if (peak.held <= limit && peak.reserved > limit) {
+    ReplayResult limited = replay_memory(program, role, settings_of(question, limit));
+    if (limited.oom) {
+      stage.replay.oom = std::move(limited.oom);
+    } else {
+      stage.replay = std::move(limited);
+    }
   }
-  stage.peak_allocated = stage.replay.peak.allocated;
-  stage.peak_reserved = stage.replay.peak.reserved;
-  stage.peak_device = stage.peak_reserved + outside;
+  stage.peak_allocated = peak.allocated;
+  stage.peak_reserved = peak.reserved;
+  stage.peak_device = stage.peak_reserved + stage.outside.total();
   stage.by_category = stage.replay.by_category;
-  stage.need = outside + stage.replay.peak.held;
-  stage.oom_probability = oom_probability(stage.need, capacity, question.sigma);
+  stage.need = stage.outside.total() + peak.held;
+  stage.oom_probability =
+      oom_probability(stage.need, question.device.capacity_bytes, question.sigma);
   if (stage.replay.oom) {
     stage.oom_probability = std::max(stage.oom_probability, kOomProbability);
   }
   return stage;
+}
+
+/// What breaks a stage that needs more than there is: its limited replay ends there.
+void name_failure(const Program& program, const MemoryQuestion& question, StageNeed& stage,
+                  int role) {
+  const std::int64_t limit = room(question, stage.outside);
+  if (stage.replay.oom || stage.replay.peak.held <= limit) return;
+  stage.replay.oom = replay_memory(program, role, settings_of(question, limit)).oom;
 }
 
 /// Every role's stage, in the order of roles; `question.threads` of them at a time.
@@ -95,6 +116,7 @@ MemoryReport assess_memory(const Program& program, const MemoryQuestion& questio
   report.oom_probability = fullest->oom_probability;
   report.verdict = verdict_of(report.oom_probability);
   report.margin_bytes = report.capacity_bytes - fullest->need;
+  name_failure(program, question, *fullest, report.fullest);
   return report;
 }
 
