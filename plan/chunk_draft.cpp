@@ -170,7 +170,8 @@ void ChunkDraft::draft_receive(ChunkCall call, SlotId slot, int peer) {
     d_.record(ready, Stream::compute);
     d_.wait(ready, stream);
   }
-  d_.host_work(HostItem::eager_op, d_.rules().host_ops_per_receive);
+  d_.host_work(HostItem::eager_op,
+               d_.rules().host_ops_per_receive * (fwd ? d_.rules().tensors_per_activation : 1));
   d_.point_to_point(OpKind::recv, target, peer, d_.comm(fwd ? "pp_fwd" : "pp_bwd"), stream);
   if (stream != Stream::compute) d_.record(fwd ? received_input_ : received_grad_, stream);
 }
@@ -182,7 +183,8 @@ void ChunkDraft::draft_send(ChunkCall call, SlotId slot, int peer) {
   const Stream stream = transfer_stream(d_, call);
   const SlotId source =
       scatters(d_, call) ? partial_view(slot, fwd ? "output_part" : "input_grad_part") : slot;
-  d_.host_work(HostItem::eager_op, d_.rules().host_ops_per_send);
+  d_.host_work(HostItem::eager_op,
+               d_.rules().host_ops_per_send * (fwd ? d_.rules().tensors_per_activation : 1));
   if (stream == Stream::compute) {
     d_.point_to_point(OpKind::send, source, peer, d_.comm(fwd ? "pp_fwd" : "pp_bwd"), stream);
     return;

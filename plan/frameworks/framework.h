@@ -102,7 +102,9 @@ struct FrameworkRules {
   int host_ops_per_parameter = 0;  // operators per parameter tensor in the optimizer step
   int host_ops_per_shard = 0;      // operators per parameter tensor and data-parallel rank in the
                                    // gather of ZeRO-1's weights
-  int host_ops_per_send = 0, host_ops_per_receive = 0;  // operators around a pipeline transfer
+  int host_ops_per_send = 0, host_ops_per_receive = 0;  // operators around one tensor's transfer
+                                                        // between pipeline stages
+  int tensors_per_activation = 1;  // tensors such a transfer forward consists of; backward: one
 };
 
 /// The rules of the stack of `scenario`; an unknown framework gives generic rules with known =

@@ -4,19 +4,28 @@ namespace windtunnel {
 
 namespace {
 
-// One layer with sequence-parallel asynchronous linears, counted in models/llama.py and the files
-// it calls. Forward: two Triton norms 12 operators, two column linears 36 (a product for the own
-// rows and for the rows before and after them), q, k, v apart 4, rotary 20, core attention 18
-// (cumulative lengths are made in every layer) and 3 around it, two row linears 16, SwiGLU 4, adds
-// 2. Modules, custom functions, Triton launchers and process-group queries around them: 42.
-// Backward: 36 autograd nodes; 11 custom functions in Python dispatch 154 operators (the row
-// linear, in pieces like the column linear, 35). After backward a Python loop adds each of the six
-// gradients to the fp32 buffer: 3 operators and 3 calls each.
-constexpr HostCalls kLayer{.eager_ops = 115,
+// Host work of one layer, counted in models/llama.py and the files it calls.
+//
+// Forward operators, views included: two Triton norms 12, two column linears 12, q, k, v apart 4,
+// rotary 20, core attention 18 (cumulative lengths are made in every layer) and 3 around it, two
+// row linears 8, SwiGLU 4, adds 2. Modules, custom functions, Triton launchers and process-group
+// queries around them: 42. Backward: 36 autograd nodes; 9 custom functions in Python dispatch 84
+// operators: column and row linears 10 each, norms 10, rotary 8, attention 8. After backward a
+// Python loop adds each of the six gradients to the fp32 buffer: 3 operators and 3 calls each.
+constexpr HostCalls kLayer{.eager_ops = 83,
                            .module_calls = 42,
                            .backward_nodes = 36,
                            .backward_calls = 9 + 18,
-                           .backward_ops = 154 + 18};
+                           .backward_ops = 84 + 18};
+
+// With tensor parallelism the asynchronous linears (parallel/tensor_parallel/functional.py) work in
+// pieces, the own rows and the rows before and after them: a column linear dispatches 18 operators
+// forward and 20 backward, a row linear 8 and 35.
+constexpr HostCalls with_tensor_parallel(HostCalls layer) {
+  layer.eager_ops += 2 * (18 - 6) + 2 * (8 - 4);
+  layer.backward_ops += 2 * (20 - 10) + 2 * (35 - 10);
+  return layer;
+}
 
 }  // namespace
 
@@ -40,10 +49,12 @@ FrameworkRules nanotron_rules(const Scenario& s) {
   r.buckets_on_first_stage_only = false;
   r.default_bucket = 13'107'200;  // 25 MiB of bf16 (config/models_config.py, ddp_bucket_cap_mb)
   r.bucket_per_dp = 0;
-  r.host_layer = kLayer;
+  r.host_layer = s.plan.tp > 1 ? with_tensor_parallel(kLayer) : kLayer;
   r.host_ops_per_parameter = 10;
-  r.host_ops_per_shard = 2;
-  (void)s;
+  r.host_ops_per_shard = 1;
+  r.host_ops_per_send = 18;
+  r.host_ops_per_receive = 46;
+  r.tensors_per_activation = 2;
   return r;
 }
 
