@@ -117,6 +117,9 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
                                             {.draws = 1 + options.draws, .seed = options.seed});
   const StepTiming timing = simulate_step(program, priced.costs);
   fill_time(out.report, out.lowered, timing);
+  if (options.draws == 0) {
+    out.report.step_time_interval_s = {out.report.step_time_s, out.report.step_time_s};
+  }
   if (model) {
     out.report.memory = memory.get();
     fill_provenance(out.report, program, priced, *model);

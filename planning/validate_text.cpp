@@ -33,6 +33,13 @@ std::string interval_text(const Prediction& p) {
   return fmt::format("+-{:.1f} %", 100.0 * (high - low) / 2.0 / p.step_time_s);
 }
 
+/// An infinite mean, and the mean over the groups whose choice ran.
+std::string regret_text(const RankingSummary& ranking) {
+  const std::string mean = unsigned_percent(ranking.regret);
+  if (ranking.oom_choices == 0 || !ranking.finite_regret) return mean;
+  return mean + ", else " + unsigned_percent(ranking.finite_regret);
+}
+
 std::string oom_text(const ValidationRow& row) {
   const std::string predicted = row.predicted->oom ? "oom" : "fits";
   if (!row.measured) return predicted;
@@ -113,7 +120,7 @@ std::string interval_and_ranking_summary(
     table.rows.push_back({name, unsigned_percent(s.interval_coverage),
                           unsigned_percent(s.interval_half_width), std::to_string(r.groups),
                           r.kendall_tau ? fmt::format("{:.2f}", *r.kendall_tau) : kNothing,
-                          unsigned_percent(r.regret), std::to_string(r.oom_choices)});
+                          regret_text(r), std::to_string(r.oom_choices)});
   }
   return render_table(table, "");
 }
