@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -24,11 +27,31 @@ constexpr int kLeastDraws = 2, kMostDraws = 4096;
                      .source_line = ""}});
 }
 
-/// An integer from 0 to the largest.
+/// The whole text is an integer of T's range.
+template <class T>
+std::optional<T> read_integer(const std::string& text) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
 std::string rank_problem(const std::string& text) {
-  int rank = 0;
-  if (CLI::detail::lexical_cast(text, rank) && rank >= 0) return "";
-  return "is no rank: " + text;
+  return read_integer<int>(text).value_or(-1) < 0 ? "is no rank: " + text : "";
+}
+
+/// CLI11 would take -1 for the largest number.
+std::string seed_problem(const std::string& text) {
+  return read_integer<std::uint64_t>(text) ? "" : "is no number from 0 up: " + text;
+}
+
+std::string draws_problem(const std::string& text) {
+  const std::optional<int> draws = read_integer<int>(text);
+  if (!draws) return "is no number: " + text;
+  if (*draws == 0 || (*draws >= kLeastDraws && *draws <= kMostDraws)) return "";
+  return "must be 0 (no interval) or from " + std::to_string(kLeastDraws) + " to " +
+         std::to_string(kMostDraws);
 }
 
 void add_view(CLI::App& app, Options& options) {
@@ -57,14 +80,6 @@ void check_view(const CLI::App& app) {
   }
 }
 
-std::string draws_problem(const std::string& text) {
-  int draws = 0;
-  if (!CLI::detail::lexical_cast(text, draws)) return "is no number: " + text;
-  if (draws == 0 || (draws >= kLeastDraws && draws <= kMostDraws)) return "";
-  return "must be 0 (no interval) or from " + std::to_string(kLeastDraws) + " to " +
-         std::to_string(kMostDraws);
-}
-
 struct OptionRow {
   Option option;
   void (*add)(CLI::App& app, Options& options);
@@ -73,10 +88,11 @@ struct OptionRow {
 constexpr OptionRow kOptionRows[] = {
     {Option::file,
      [](CLI::App& app, Options& o) {
-       app.add_option("FILE", o.paths, "a scenario, or a set of them")
+       app.add_option_function<std::string>(
+              "FILE", [&o](const std::string& path) { o.paths = {path}; },
+              "a scenario, or a set of them")
            ->type_name("")
-           ->required()
-           ->expected(1);
+           ->required();
      }},
     {Option::paths,
      [](CLI::App& app, Options& o) {
@@ -99,7 +115,9 @@ constexpr OptionRow kOptionRows[] = {
      }},
     {Option::seed,
      [](CLI::App& app, Options& o) {
-       app.add_option("--seed", o.seed, "of the draws [1]")->type_name("N");
+       app.add_option("--seed", o.seed, "of the draws [1]")
+           ->type_name("N")
+           ->check(CLI::Validator(seed_problem, ""));
      }},
     {Option::draws,
      [](CLI::App& app, Options& o) {

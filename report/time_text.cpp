@@ -72,6 +72,11 @@ std::string percent(double fraction) {
   return fmt::format("{:.1f} %", 100.0 * fraction);
 }
 
+std::string rate_text(double rate) {
+  constexpr double kWhole = 1000.0;  // from here four digits are whole numbers
+  return rate >= kWhole ? format_count(std::llround(rate)) : fmt::format("{:.4g}", rate);
+}
+
 }  // namespace
 
 std::string step_time_text(const StepReport& r) {
@@ -81,11 +86,12 @@ std::string step_time_text(const StepReport& r) {
     const TimeScale scale = scale_for(high);
     text += fmt::format("   90 % interval {} to {} {}", scale(low), scale(high), scale.name);
   }
-  text += fmt::format("\n           {} tokens/s, {:.4g} per device\n",
-                      format_count(std::llround(r.tokens_per_s)), r.tokens_per_s_per_device);
+  text += fmt::format("\n           {} tokens/s, {} per device\n", rate_text(r.tokens_per_s),
+                      rate_text(r.tokens_per_s_per_device));
   if (r.mfu > 0.0) {
-    text += fmt::format("           MFU {}, HFU {} (FLOP convention {})\n", percent(r.mfu),
-                        percent(r.hfu), r.flop_convention);
+    text += wrap_text(fmt::format("MFU {}, HFU {}; FLOP convention: {}", percent(r.mfu),
+                                  percent(r.hfu), r.flop_convention),
+                      "           ");
   }
   return text;
 }
