@@ -228,6 +228,11 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
     d.collective({.reduce = ReduceOp::average, .comm = d.comm("dp"), .module = Module::loss},
                  scalars.loss, scalars.loss, 1);
   }
+  if (d.rules().step_synchronizes) {
+    const std::uint32_t done = d.event("step_done", false);
+    d.record(done, Stream::compute);
+    d.host_sync(done);
+  }
   insert_allocations(d, {&s});
   return s;
 }

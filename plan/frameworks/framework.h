@@ -99,6 +99,7 @@ struct FrameworkRules {
   double time_sigma = 0.08;
   // Host
   HostCalls host_layer;            // one layer
+  bool step_synchronizes = false;  // the host waits for the device at the end of every step
   int host_ops_per_parameter = 0;  // operators per parameter tensor in the optimizer step
   int host_ops_per_shard = 0;      // operators per parameter tensor and data-parallel rank in the
                                    // gather of ZeRO-1's weights

@@ -50,7 +50,8 @@ FrameworkRules nanotron_rules(const Scenario& s) {
   r.default_bucket = 13'107'200;  // 25 MiB of bf16 (config/models_config.py, ddp_bucket_cap_mb)
   r.bucket_per_dp = 0;
   r.host_layer = s.plan.tp > 1 ? with_tensor_parallel(kLayer) : kLayer;
-  r.host_ops_per_parameter = 10;
+  r.step_synchronizes = true;
+  r.host_ops_per_parameter = 18;
   r.host_ops_per_shard = 1;
   r.host_ops_per_send = 18;
   r.host_ops_per_receive = 46;
