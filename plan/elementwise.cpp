@@ -149,8 +149,8 @@ ActivationResult activation_forward(RoleDraft& d, const LayerSizes& z, SlotId fc
 SlotId activation_backward(RoleDraft& d, const LayerSizes& z, const ActivationGradInput& in) {
   const SlotId dx = d.tensor("dactivation", z.rows * z.fc1, z.act);
   const bool separate = separate_silu(d);
-  // Two products and silu's derivative, each with a tensor like dy in between; where gate and up are
-  // halves of one linear's output their gradients are then joined.
+  // Two products and silu's derivative, each with a tensor like dy in between; where gate and up
+  // are halves of one linear's output their gradients are then joined.
   const std::int64_t silu_bytes = bytes_of(z.act, z.rows * z.ffn);
   const bool joins = separate && !d.rules().split_gated_linear;
   d.kernel({.kernel = Kernel::activation_bwd,
