@@ -46,6 +46,8 @@ Seconds op_cost(const UnitCosts& unit, const Op& op, bool carries_layer) {
     case OpKind::host_work:
       return unit.otherwise;
     case OpKind::collective:
+      // One number (gradient norm, loss) is not a payload of its kind.
+      if (op.elements == 1) return unit.otherwise;
       return named(unit.collective, collective_name(op.collective), unit.otherwise);
     case OpKind::send:
       return unit.hop;

@@ -41,8 +41,8 @@ PricedProgram price(const Program& program, const CostModel& model, const Cluste
 StepCosts nominal_costs(const StepCosts& costs);
 
 /// On device `unit`: the first kernel of a layer's forward (backward) in a segment carries the
-/// layer's whole F (B), recomputed forwards F again; transfers cost `hop`, collectives what their
-/// kind says, everything else `else`. Precondition: cluster.unit.
+/// layer's whole F (B), recomputed forwards F again; transfers cost `hop`, collectives of more than
+/// one element what their kind says, everything else `else`. Precondition: cluster.unit.
 PricedProgram price_unit(const Program& program, const Cluster& cluster);
 
 }  // namespace windtunnel
