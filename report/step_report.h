@@ -18,11 +18,11 @@ enum class Verdict : std::uint8_t { fits, tight, oom };
 struct StageMemory {
   int stage = 0;
   std::int64_t peak_allocated_bytes = 0, peak_reserved_bytes = 0, peak_device_bytes = 0;
-  /// At the moment of peak allocation, largest first; "context", "nccl" and "other" stand outside the
-  /// allocator.
+  /// At the moment of peak allocation, largest first; "context", "nccl" and "other" stand outside
+  /// the allocator.
   std::vector<std::pair<std::string, std::int64_t>> by_category;
-  std::string moment;   // "backward, micro-batch 7, layer 12, after gemm_dgrad"
-  std::vector<std::pair<std::string, std::int64_t>> largest;  // tensors alive then
+  std::string moment;  // "backward, micro-batch 7, layer 12, after gemm_dgrad"
+  std::vector<std::pair<std::string, std::int64_t>> largest;       // tensors alive then
   std::int64_t startup_peak_bytes = 0, first_step_peak_bytes = 0;  // allocated
 };
 
@@ -32,7 +32,8 @@ struct MemoryAnswer {
   std::int64_t capacity_bytes = 0;  // what one process can really get
   std::vector<StageMemory> stages;
   int fullest_stage = 0;
-  std::string breaking;  // when it does not fit: the tensor and the moment of the first failing allocation
+  std::string
+      breaking;  // when it does not fit: the tensor and the moment of the first failing allocation
 };
 
 struct ExposedComm {
@@ -62,9 +63,10 @@ struct StepReport {
   Breakdown breakdown;                       // mean over pipeline stages
   std::vector<Breakdown> stages;
   MemoryAnswer memory;
-  std::vector<std::string> origins;      // "gemm: 83 % of its time from measured shapes (…), …"
+  std::vector<std::string> origins;  // "gemm: 83 % of its time from measured shapes (…), …"
   std::vector<std::string> assumptions;
-  std::vector<std::string> calibrate_next;  // which unmeasured shape or link the interval comes from
+  std::vector<std::string>
+      calibrate_next;  // which unmeasured shape or link the interval comes from
   // The plan in words, for the head of the report.
   std::string model_line, cluster_line, plan_line, stack_line;
   std::int64_t parameters = 0;

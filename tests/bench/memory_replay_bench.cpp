@@ -34,13 +34,12 @@ Program rank_of_405b(int rank, test::TinyPipeline::Order order) {
 void Replay405B(benchmark::State& state) {
   std::vector<Program> ranks;
   for (int rank = 0; rank < kRanks; ++rank) {
-    ranks.push_back(
-        rank_of_405b(rank, static_cast<test::TinyPipeline::Order>(state.range(0))));
+    ranks.push_back(rank_of_405b(rank, static_cast<test::TinyPipeline::Order>(state.range(0))));
   }
-  const ReplaySettings settings{
-      .allocator = {.expandable_segments = state.range(2) != 0},
-      .cublas_workspace_bytes = 32 * kMiB,
-      .steady = state.range(1) != 0 ? ReplaySettings::Steady::skip : ReplaySettings::Steady::replay};
+  const ReplaySettings settings{.allocator = {.expandable_segments = state.range(2) != 0},
+                                .cublas_workspace_bytes = 32 * kMiB,
+                                .steady = state.range(1) != 0 ? ReplaySettings::Steady::skip
+                                                              : ReplaySettings::Steady::replay};
   std::int64_t ops = 0, skipped = 0;
   for (auto _ : state) {
     ops = skipped = 0;
@@ -52,9 +51,9 @@ void Replay405B(benchmark::State& state) {
   }
   state.counters["ops"] = static_cast<double>(ops);
   state.counters["calls_skipped"] = static_cast<double>(skipped);
-  state.counters["per_op"] = benchmark::Counter(
-      static_cast<double>(ops * static_cast<std::int64_t>(state.iterations())),
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_op"] =
+      benchmark::Counter(static_cast<double>(ops * static_cast<std::int64_t>(state.iterations())),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(Replay405B)
     ->ArgNames({"order", "skip", "expandable"})

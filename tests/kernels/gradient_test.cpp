@@ -1,6 +1,5 @@
 // Every backward kernel is the derivative of its forward, in double and in the field.
 
-#include "gradient_check.h"
 #include "kernels/reference/attention.h"
 #include "kernels/reference/dropout.h"
 #include "kernels/reference/elementwise.h"
@@ -10,6 +9,7 @@
 #include "kernels/reference/loss.h"
 #include "kernels/reference/norm.h"
 #include "kernels/reference/rope.h"
+#include "tests/kernels/gradient_check.h"
 
 namespace windtunnel::reference {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <numeric>
 
-#include "gradient_check.h"
 #include "kernels/reference/dropout.h"
 #include "kernels/reference/embedding.h"
 #include "kernels/reference/flash.h"
 #include "kernels/reference/loss.h"
 #include "kernels/reference/optimizer.h"
+#include "tests/kernels/gradient_check.h"
 
 namespace windtunnel::reference {
 namespace {

@@ -10,7 +10,7 @@
 #include "program/mesh.h"
 #include "runtime/interpreter.h"
 #include "sim/memory/replay.h"
-#include "toy_scenarios.h"
+#include "tests/proof/toy_scenarios.h"
 
 namespace windtunnel::proof {
 

@@ -10,7 +10,7 @@
 #include "plan/resolve.h"
 #include "runtime/interpreter.h"
 #include "runtime/param_map.h"
-#include "toy_scenarios.h"
+#include "tests/proof/toy_scenarios.h"
 
 namespace windtunnel::proof {
 namespace {

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "mutations.h"
+#include "tests/proof/mutations.h"
 
 namespace windtunnel::proof {
 

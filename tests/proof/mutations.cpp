@@ -1,4 +1,4 @@
-#include "mutations.h"
+#include "tests/proof/mutations.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 #include "core/check.h"
 #include "program/mesh.h"
 #include "program/verify.h"
-#include "program_edit.h"
 #include "runtime/interpreter.h"
 #include "runtime/param_map.h"
 #include "runtime/proof.h"
+#include "tests/proof/program_edit.h"
 
 namespace windtunnel::proof {
 

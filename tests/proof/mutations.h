@@ -10,7 +10,7 @@
 
 #include "program/program.h"
 #include "runtime/execution.h"
-#include "toy_scenarios.h"
+#include "tests/proof/toy_scenarios.h"
 
 namespace windtunnel::proof {
 

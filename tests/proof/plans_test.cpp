@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "runtime/proof.h"
-#include "toy_scenarios.h"
+#include "tests/proof/toy_scenarios.h"
 
 namespace windtunnel::proof {
 

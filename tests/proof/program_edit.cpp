@@ -1,4 +1,4 @@
-#include "program_edit.h"
+#include "tests/proof/program_edit.h"
 
 #include <memory>
 

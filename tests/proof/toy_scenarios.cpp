@@ -1,4 +1,4 @@
-#include "toy_scenarios.h"
+#include "tests/proof/toy_scenarios.h"
 
 #include "core/check.h"
 #include "plan/lower.h"

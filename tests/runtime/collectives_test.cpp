@@ -7,10 +7,10 @@
 
 #include <numeric>
 
-#include "expect_error.h"
 #include "program/mesh.h"
 #include "runtime/interpreter.h"
-#include "toy_program.h"
+#include "tests/runtime/expect_error.h"
+#include "tests/runtime/toy_program.h"
 
 namespace windtunnel {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "expect_error.h"
 #include "runtime/interpreter.h"
-#include "toy_program.h"
+#include "tests/runtime/expect_error.h"
+#include "tests/runtime/toy_program.h"
 
 namespace windtunnel {
 namespace {

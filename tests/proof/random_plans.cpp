@@ -1,0 +1,118 @@
+#include "random_plans.h"
+
+#include <initializer_list>
+
+#include "core/counter_random.h"
+#include "toy_scenarios.h"
+
+namespace windtunnel::proof {
+
+namespace {
+
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : seed_(seed) {}
+
+  int below(int n) {
+    return static_cast<int>(counter_hash(seed_, count_++) % static_cast<std::uint64_t>(n));
+  }
+  bool coin() { return below(2) == 1; }
+  template <class T>
+  T of(std::initializer_list<T> values) {
+    return *(values.begin() + below(static_cast<int>(values.size())));
+  }
+
+ private:
+  std::uint64_t seed_, count_ = 0;
+};
+
+void draw_model(Draw& d, Model& m) {
+  m.layers = 2 + d.below(7);
+  m.tied_embeddings = d.coin();
+  m.dropout = d.coin();
+  m.bias = d.coin();
+  m.activation = d.of({Activation::gelu, Activation::swiglu, Activation::geglu, Activation::relu2});
+  m.norm = d.of({NormKind::layernorm, NormKind::rmsnorm});
+  m.position = d.of({PositionKind::learned, PositionKind::rope, PositionKind::alibi});
+  m.kv_heads = d.of<std::int64_t>({2, 4});
+  if (d.coin()) m.vocab_padded_to.reset();
+}
+
+void draw_schedule(Draw& d, Scenario& s) {
+  SchedulePart& part = s.plan.schedule;
+  part.kind =
+      d.of({ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved_1f1b});
+  if (part.kind == ScheduleKind::interleaved_1f1b) {
+    part.virtual_stages = 2 + d.below(2);
+    if (d.coin()) part.micro_batch_group = s.plan.pp + d.below(4);
+  }
+  if (d.coin()) {
+    const int chunks = s.plan.pp == 1 ? 1 : s.plan.pp * part.virtual_stages.value_or(1);
+    std::vector<int> layers(static_cast<std::size_t>(chunks), 0);
+    for (int i = 0; i < s.model.layers; ++i) ++layers[static_cast<std::size_t>(d.below(chunks))];
+    part.layers_per_stage = layers;
+  }
+  s.plan.overlap.pp = d.coin();
+}
+
+void draw_recompute(Draw& d, RecomputePart& part) {
+  part.kind = d.of({RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full});
+  if (part.kind == RecomputeKind::selective) {
+    std::vector<RecomputeModule> modules{RecomputeModule::core_attention};
+    for (const auto module : {RecomputeModule::attention, RecomputeModule::mlp,
+                              RecomputeModule::norm, RecomputeModule::activation}) {
+      if (d.coin()) modules.push_back(module);
+    }
+    part.modules = modules;
+  }
+  part.layers = d.of({RecomputeLayers{.kind = RecomputeLayers::Kind::all, .n = 0},
+                      RecomputeLayers{.kind = RecomputeLayers::Kind::first, .n = 1},
+                      RecomputeLayers{.kind = RecomputeLayers::Kind::every, .n = 2}});
+}
+
+void draw_numerics(Draw& d, Plan& p) {
+  p.attention = d.of({AttentionKind::flash, AttentionKind::unfused});
+  p.optimizer = d.of({OptimizerKind::adamw, OptimizerKind::adamw, OptimizerKind::sgd});
+  p.precision.compute = d.of({Dtype::bf16, Dtype::fp16, Dtype::fp32, Dtype::tf32});
+  if (d.coin()) p.precision.grads = d.of({Dtype::bf16, Dtype::fp32});
+  p.logits_fp32 = d.coin();
+}
+
+}  // namespace
+
+Scenario random_scenario(std::uint64_t seed) {
+  Draw d(seed);
+  Scenario s = toy_gpt();
+  draw_model(d, s.model);
+  constexpr int kMostRanks = 16;
+  int dp = 0;
+  do {
+    s.plan.tp = d.of({1, 2, 4});
+    s.plan.pp = d.of({1, 2, 3, 4});
+    dp = d.of({1, 2, 3, 4});
+  } while (s.plan.tp * s.plan.pp * dp > kMostRanks);
+  s.plan.dp = dp;
+  s.batch.micro = 1 + d.below(3);
+  s.batch.global = s.batch.micro * dp * (1 + d.below(9));
+  s.plan.sequence_parallel = d.coin();
+  draw_schedule(d, s);
+  s.plan.sharding = {.kind = d.of({ShardingKind::none, ShardingKind::zero1}),
+                     .overlap_grad_reduce = d.coin(),
+                     .overlap_param_gather = d.coin(),
+                     .bucket = 100 + d.below(4000)};
+  draw_recompute(d, s.plan.recompute);
+  draw_numerics(d, s.plan);
+  s.plan.order =
+      d.of({std::vector<std::string>{"tp", "cp", "ep", "dp", "pp"},
+            std::vector<std::string>{"tp", "pp", "dp"}, std::vector<std::string>{"dp", "tp", "pp"},
+            std::vector<std::string>{"pp", "dp", "tp"}});
+  s.plan.preset = d.of({Preset::none, Preset::megatron});
+  if (s.plan.preset == Preset::megatron) {
+    s.stack.framework = "megatron-lm";
+    s.stack.date = d.of({"", "2021-03", "2022-05", "2023-11", "2025-06"});
+  }
+  s.cluster.devices_per_node = s.cluster.nvlink_domain = s.plan.tp * s.plan.pp * dp;
+  return s;
+}
+
+}  // namespace windtunnel::proof
