@@ -213,20 +213,20 @@ class TraceWriter {
     return json_string(program_.names[program_.segments[call.segment].name]);
   }
 
-  /// Totals and the categories that changed.
+  /// The total and the categories that changed: one counter, whose series keep their values.
   void write_memory(const Process& process, std::int64_t at,
                     const std::array<std::int64_t, MemoryCounter::kCategories>& bytes,
                     std::array<std::int64_t, MemoryCounter::kCategories>& shown) {
     if (bytes == shown) return;
     std::int64_t total = 0;
+    std::string series;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       total += bytes[i];
       if (bytes[i] == shown[i] || (bytes[i] == 0 && shown[i] < 0)) continue;
-      event(R"({{"ph":"C","name":"{} bytes","pid":{},"ts":{},"args":{{"bytes":{}}}}})",
-            name_of(static_cast<Category>(i)), process.id, timestamp(at), bytes[i]);
+      series += fmt::format(R"(,"{}":{})", name_of(static_cast<Category>(i)), bytes[i]);
     }
-    event(R"({{"ph":"C","name":"allocated bytes","pid":{},"ts":{},"args":{{"bytes":{}}}}})",
-          process.id, timestamp(at), total);
+    event(R"({{"ph":"C","name":"memory","pid":{},"ts":{},"args":{{"allocated":{}{}}}}})",
+          process.id, timestamp(at), total, series);
     shown = bytes;
   }
 
@@ -237,7 +237,9 @@ class TraceWriter {
   };
 
   void extend_call(const Process& process, const TraceRecord& record) {
-    if (record.stream != Stream::compute) return;
+    const OpKind kind = program_.ops[record.op].kind;
+    // A transfer runs beside others of its group, and says what it is by itself.
+    if (record.stream != Stream::compute || kind == OpKind::send || kind == OpKind::recv) return;
     if (open_call_.call && open_call_.index == record.call) {
       open_call_.start = std::min(open_call_.start, record.start);
       open_call_.end = std::max(open_call_.end, record.end);

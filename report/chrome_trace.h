@@ -3,7 +3,8 @@
 //
 // JSON object format of the Trace Event specification (Google, "Trace Event Format", 2016). One
 // process per pipeline stage (and lane, where a trace has several), one track per stream, one for
-// the host, and one, "calls", that shows whole forwards and backwards. Arrows ("s" and "f" events)
+// the host, and one, "calls", that shows whole forwards and backwards on the compute
+// stream. Arrows ("s" and "f" events)
 // lead from each send to its receive. Counters ("C") show the bytes allocated, by category and in
 // total, at the host time of each allocation: an allocator acts when the host issues.
 //
