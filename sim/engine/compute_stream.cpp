@@ -30,7 +30,8 @@ Completion* ComputeStream::settle_pending() {
 }
 
 void ComputeStream::absorb(Completion& completion) {
-  if (overlap_.enabled() && completion.terms.transfer == TransferKind::point_to_point) {
+  constexpr TransferKind kPointToPoint = TransferKind::point_to_point;
+  if (completion.terms.transfer == kPointToPoint && overlap_.slows_compute(kPointToPoint)) {
     const std::uint8_t side = completion.terms.source == role_ ? 1 : 2;
     if ((completion.terms.slowed & side) == 0) {
       completion.terms.slowed = static_cast<std::uint8_t>(completion.terms.slowed | side);
@@ -171,6 +172,7 @@ void ComputeStream::communicate(Picoseconds duration, std::uint16_t category) {
 }
 
 void ComputeStream::lose_to(const Completion& transfer) {
+  if (lane_math::all_at_most(tail_.data(), transfer.start, lanes_)) return;
   const Picoseconds* lost = overlap_.lost_to(
       transfer, {.busy_since = busy_since_.data(), .tail = tail_.data(), .cls = last_.cls});
   lane_math::add_each(tail_.data(), lost, lanes_);

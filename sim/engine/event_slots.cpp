@@ -1,6 +1,7 @@
 #include "sim/engine/event_slots.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -86,30 +87,16 @@ void note_uses(Code& block, const std::vector<bool>& local) {
   }
 }
 
-/// First and last call that names a frame event of a micro-batch.
+/// First and last call that names a frame event for a micro-batch.
 struct Life {
-  std::size_t first = kNever, last = 0;
   static constexpr std::size_t kNever = static_cast<std::size_t>(-1);
+  std::size_t first = kNever, last = 0;
 };
+using Lives = std::vector<Life>;  // [micro-batch]
 
-/// [chunk][micro-batch]
-std::vector<std::vector<Life>> find_lives(const Role& role, const RoleCode& code) {
-  std::vector<std::vector<Life>> lives(role.chunks.size());
-  for (std::size_t c = 0; c < role.calls.size(); ++c) {
-    if (code.code[code.code_of_call[c]].frame_ops.empty()) continue;
-    const Call& call = role.calls[c];
-    if (call.chunk < 0 || call.micro_batch < 0) continue;
-    std::vector<Life>& chunk = lives[static_cast<std::size_t>(call.chunk)];
-    const auto m = static_cast<std::size_t>(call.micro_batch);
-    if (m >= chunk.size()) chunk.resize(m + 1);
-    chunk[m].first = std::min(chunk[m].first, c);
-    chunk[m].last = c;
-  }
-  return lives;
-}
-
-/// The smallest w such that no micro-batch of the chunk names an event after micro-batch + w does.
-std::uint32_t window_of(const std::vector<Life>& lives) {
+/// log2 of the smallest power of two w such that the event is not named for a micro-batch after it
+/// is for micro-batch + w.
+std::uint8_t window_bits(const Lives& lives) {
   // [m]: the first call of any micro-batch from m on.
   std::vector<std::size_t> first_from(lives.size() + 1, Life::kNever);
   for (std::size_t m = lives.size(); m-- > 0;) {
@@ -119,33 +106,64 @@ std::uint32_t window_of(const std::vector<Life>& lives) {
   for (std::size_t m = 0; m < lives.size(); ++m) {
     while (m + window < lives.size() && first_from[m + window] <= lives[m].last) ++window;
   }
-  return static_cast<std::uint32_t>(window);
+  return static_cast<std::uint8_t>(std::bit_width(window - 1));
 }
 
-void assign_slots(const Role& role, RoleCode& code, const std::vector<bool>& local) {
-  std::map<std::pair<int, std::uint32_t>, std::uint32_t> slots;  // (chunk or -1, event)
-  std::uint32_t fixed = 0;
-  code.frames.assign(role.chunks.size(), {});
+/// `place` of frame events becomes a number per (chunk, event), that of the others their slot.
+std::size_t number_events(const Role& role, RoleCode& code, const std::vector<bool>& local) {
+  std::map<std::pair<int, std::uint32_t>, std::uint32_t> of_frame;
+  std::map<std::uint32_t, std::uint32_t> fixed;
   for (Code& block : code.code) {
     for (Instruction& i : block.ops) {
       if (!names_event(i)) continue;
       i.frame_event = role.events[i.place].per_frame && !local[i.place];
       CHECK(!i.frame_event || block.chunk >= 0, "frame events belong to calls with a frame");
-      std::uint32_t& next =
-          i.frame_event ? code.frames[static_cast<std::size_t>(block.chunk)].events : fixed;
-      const auto [at, is_new] =
-          slots.try_emplace({i.frame_event ? block.chunk : -1, i.place}, next);
-      if (is_new) ++next;
-      i.place = at->second;
+      if (i.frame_event) {
+        const auto next = static_cast<std::uint32_t>(of_frame.size());
+        i.place = of_frame.try_emplace({block.chunk, i.place}, next).first->second;
+      } else {
+        const auto next = static_cast<std::uint32_t>(fixed.size());
+        i.place = fixed.try_emplace(i.place, next).first->second;
+      }
     }
   }
-  code.event_slots = fixed;
-  const std::vector<std::vector<Life>> lives = find_lives(role, code);
-  for (std::size_t chunk = 0; chunk < code.frames.size(); ++chunk) {
-    RoleCode::Frames& frames = code.frames[chunk];
-    frames.window = window_of(lives[chunk]);
-    frames.first_slot = code.event_slots;
-    code.event_slots += frames.events * frames.window;
+  code.event_slots = static_cast<std::uint32_t>(fixed.size());
+  return of_frame.size();
+}
+
+/// [number of the frame event]
+std::vector<Lives> find_lives(const Role& role, const RoleCode& code, std::size_t frame_events) {
+  int micro_batches = 0;
+  for (const Call& call : role.calls) micro_batches = std::max(micro_batches, call.micro_batch + 1);
+  std::vector<Lives> lives(frame_events, Lives(static_cast<std::size_t>(micro_batches)));
+  for (std::size_t c = 0; c < role.calls.size(); ++c) {
+    const Code& called = code.code[code.code_of_call[c]];
+    for (const std::uint32_t at : called.frame_ops) {
+      if (!called.ops[at].frame_event) continue;
+      const auto m = static_cast<std::size_t>(role.calls[c].micro_batch);
+      Life& life = lives[called.ops[at].place][m];
+      life.first = std::min(life.first, c);
+      life.last = c;
+    }
+  }
+  return lives;
+}
+
+void assign_slots(const Role& role, RoleCode& code, const std::vector<bool>& local) {
+  const std::size_t frame_events = number_events(role, code, local);
+  std::vector<std::uint8_t> bits;
+  std::vector<std::uint32_t> first_slot;
+  for (const Lives& lives : find_lives(role, code, frame_events)) {
+    bits.push_back(window_bits(lives));
+    first_slot.push_back(code.event_slots);
+    code.event_slots += std::uint32_t{1} << bits.back();
+  }
+  for (Code& block : code.code) {
+    for (Instruction& i : block.ops) {
+      if (!names_event(i) || !i.frame_event) continue;
+      i.window_bits = bits[i.place];
+      i.place = first_slot[i.place];
+    }
   }
 }
 
@@ -157,7 +175,7 @@ void count_uses(const Role& role, RoleCode& code) {
     const Code& called = code.code[code.code_of_call[c]];
     for (const std::uint32_t at : called.frame_ops) {
       const Instruction& i = called.ops[at];
-      std::uint32_t& record = latest[event_slot(code, role.calls[c], i)];
+      std::uint32_t& record = latest[event_slot(role.calls[c], i)];
       if (i.action == Action::record) {
         record = static_cast<std::uint32_t>(code.uses_of_record.size());
         code.uses_of_record.push_back(0);

@@ -41,10 +41,11 @@ struct Instruction {
   bool sends : 1 = false;        // post: a send (else a recv)
   bool keeps_order : 1 = false;  // collective: events alone do not order its communicator
   bool data : 1 = false;         // host_work: loads input
+  std::uint8_t window_bits = 0;  // frame event: log2 of the slots its micro-batches share
   std::uint16_t category = 0;    // row charged while it runs
   std::uint16_t comm = 0;
   std::uint32_t op = 0;     // index into Program::ops
-  std::uint32_t place = 0;  // event: slot, frame_event: within the micro-batch; post: channel
+  std::uint32_t place = 0;  // event: slot, or the first of its slots; post: channel
   std::uint32_t uses = 0;   // record: of each execution; see kCountedUses
   // Of the first op of a stretch: ops of the compute stream with nothing in between, which the
   // sweep takes as a whole. Every `compute` and `join` belongs to one.
@@ -77,12 +78,6 @@ struct RoleCode {
   std::vector<std::uint32_t> code_of_call;  // index into `code`
   std::uint32_t stretches = 0;
   bool groups_go_on = false;  // some group of transfers goes on over calls
-  struct Frames {
-    std::uint32_t first_slot = 0;
-    std::uint32_t events = 0;  // slots of one micro-batch
-    std::uint32_t window = 1;  // micro-batches alive at a time; those a window apart share slots
-  };
-  std::vector<Frames> frames;  // [chunk]
   std::uint32_t event_slots = 0;
   /// Of each record with kCountedUses, in host order: how many waits and host_syncs bind to it.
   std::vector<std::uint32_t> uses_of_record;
@@ -103,11 +98,9 @@ struct CompileOptions {
 CompiledProgram compile(const Program& program, const CompileOptions& options);
 
 /// Where the role keeps the instruction's event in this call.
-inline std::uint32_t event_slot(const RoleCode& role, const Call& call, const Instruction& i) {
-  if (!i.frame_event) return i.place;
-  const RoleCode::Frames& frames = role.frames[static_cast<std::size_t>(call.chunk)];
-  const std::uint32_t frame = static_cast<std::uint32_t>(call.micro_batch) % frames.window;
-  return frames.first_slot + frame * frames.events + i.place;
+inline std::uint32_t event_slot(const Call& call, const Instruction& i) {
+  const std::uint32_t mask = (std::uint32_t{1} << i.window_bits) - 1;
+  return i.place + (static_cast<std::uint32_t>(call.micro_batch) & mask);
 }
 
 }  // namespace windtunnel

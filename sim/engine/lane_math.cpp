@@ -57,6 +57,32 @@ bool all_at_most(const Picoseconds* times, const Picoseconds* bound, int lanes) 
   return most == 0;
 }
 
+WINDTUNNEL_VECTOR_CLONES
+void add_gap(Picoseconds* __restrict part, GapPart gap, int lanes) {
+  const Picoseconds* tail = gap.tail;
+  const Picoseconds* end = gap.end;
+  const Picoseconds* from = gap.from == nullptr ? gap.tail : gap.from;
+  const Picoseconds* to = gap.to;
+  for (int i = 0; i < lanes; ++i) {
+    const Picoseconds low = from[i] > tail[i] ? from[i] : tail[i];
+    const Picoseconds high = to[i] < end[i] ? to[i] : end[i];
+    part[i] += high > low ? high - low : 0;
+  }
+}
+
+WINDTUNNEL_VECTOR_CLONES
+void work_through(Picoseconds* __restrict now, Picoseconds* __restrict work, SlowWindow window,
+                  int lanes) {
+  const Picoseconds* __restrict begin = window.begin;
+  const Picoseconds* __restrict end = window.end;
+  for (int i = 0; i < lanes; ++i) {
+    const Progress next =
+        lane_math::work_through({.now = now[i], .work = work[i]}, begin[i], end[i], window);
+    now[i] = next.now;
+    work[i] = next.work;
+  }
+}
+
 }  // namespace many
 
 WINDTUNNEL_VECTOR_CLONES
@@ -140,19 +166,6 @@ bool leaves_gap(const StreamLanes& stream, StretchLanes stretch, int lanes) {
 }
 
 WINDTUNNEL_VECTOR_CLONES
-void add_gap(Picoseconds* __restrict part, GapPart gap, int lanes) {
-  const Picoseconds* tail = gap.tail;
-  const Picoseconds* end = gap.end;
-  const Picoseconds* from = gap.from == nullptr ? gap.tail : gap.from;
-  const Picoseconds* to = gap.to;
-  for (int i = 0; i < lanes; ++i) {
-    const Picoseconds low = from[i] > tail[i] ? from[i] : tail[i];
-    const Picoseconds high = to[i] < end[i] ? to[i] : end[i];
-    part[i] += high > low ? high - low : 0;
-  }
-}
-
-WINDTUNNEL_VECTOR_CLONES
 void scale_each(Picoseconds* __restrict times, const FactorQ16* __restrict factors, int lanes) {
   for (int i = 0; i < lanes; ++i) times[i] = scale_q16(times[i], factors[i]);
 }
@@ -173,28 +186,6 @@ void add_noise(Picoseconds* __restrict times, NoiseKeys keys, int lanes) {
     const std::int64_t one = std::int64_t{1} << 32;
     const FactorQ16 factor = (one + (sum - kNoiseMean) * keys.sigma_q) >> 16;
     times[i] = scale_q16(times[i], factor);
-  }
-}
-
-WINDTUNNEL_VECTOR_CLONES
-void work_through(Picoseconds* __restrict now, Picoseconds* __restrict work, SlowWindow window,
-                  int lanes) {
-  const Picoseconds* __restrict begin = window.begin;
-  const Picoseconds* __restrict end = window.end;
-  for (int i = 0; i < lanes; ++i) {
-    // At full speed until the window opens.
-    const Picoseconds lead = begin[i] > now[i] ? begin[i] - now[i] : 0;
-    const Picoseconds before = work[i] < lead ? work[i] : lead;
-    const Picoseconds at = now[i] + before;
-    const Picoseconds left = work[i] - before;
-    // Inside it: `useful` is the work the rest of the window has room for.
-    const Picoseconds span = end[i] > at ? end[i] - at : 0;
-    const Picoseconds useful = span - scale_q16(span, window.stolen);
-    const Picoseconds slowed = left + scale_q16(left, window.theft);
-    const bool outlasts = left > useful;
-    const Picoseconds inside = slowed < span ? slowed : span;
-    now[i] = at + (outlasts ? span : inside);
-    work[i] = outlasts ? left - useful : 0;
   }
 }
 

@@ -83,7 +83,14 @@ struct GapPart {
   const Picoseconds* from;  // nullptr: since ever
   const Picoseconds* to;
 };
+namespace many {
 void add_gap(Picoseconds* part, GapPart gap, int lanes);
+}
+inline void add_gap(Picoseconds* part, const GapPart& gap, int lanes) {
+  if (lanes > 1) return many::add_gap(part, gap, lanes);
+  const Picoseconds low = gap.from == nullptr ? *gap.tail : std::max(*gap.from, *gap.tail);
+  *part += std::max<Picoseconds>(0, std::min(*gap.to, *gap.end) - low);
+}
 
 void scale_each(Picoseconds* times, const FactorQ16* factors, int lanes);
 
@@ -99,14 +106,42 @@ void add_noise(Picoseconds* times, NoiseKeys keys, int lanes);
 /// The relative standard deviation as add_noise takes it. Valid range: 0 to 0.25.
 std::int64_t noise_sigma(double sigma);
 
-/// Work that goes on beside a transfer active in [begin, end]: `now` and `work` (what is left to do
-/// at full speed) move to the window's end or the work's, whichever is first.
+/// Work that goes on beside a transfer active in [begin, end].
 struct SlowWindow {
   const Picoseconds* begin;
   const Picoseconds* end;
   FactorQ16 theft;   // extra time per unit of work inside the window
   FactorQ16 stolen;  // theft / (1 + theft): lost share of the window
 };
+struct Progress {
+  Picoseconds now;
+  Picoseconds work;  // left to do, at full speed
+};
+/// Moves on to the window's end or the work's, whichever is first.
+inline Progress work_through(Progress at, Picoseconds begin, Picoseconds end,
+                             const SlowWindow& window) {
+  // At full speed until the window opens.
+  const Picoseconds lead = begin > at.now ? begin - at.now : 0;
+  const Picoseconds before = at.work < lead ? at.work : lead;
+  const Picoseconds now = at.now + before;
+  const Picoseconds left = at.work - before;
+  // Inside it: `useful` is the work the rest of the window has room for.
+  const Picoseconds span = end > now ? end - now : 0;
+  const Picoseconds useful = span - scale_q16(span, window.stolen);
+  const Picoseconds slowed = left + scale_q16(left, window.theft);
+  const bool outlasts = left > useful;
+  const Picoseconds inside = slowed < span ? slowed : span;
+  return {.now = now + (outlasts ? span : inside), .work = outlasts ? left - useful : 0};
+}
+namespace many {
 void work_through(Picoseconds* now, Picoseconds* work, SlowWindow window, int lanes);
+}
+inline void work_through(Picoseconds* now, Picoseconds* work, const SlowWindow& window, int lanes) {
+  if (lanes > 1) return many::work_through(now, work, window, lanes);
+  const Progress next =
+      work_through({.now = *now, .work = *work}, *window.begin, *window.end, window);
+  *now = next.now;
+  *work = next.work;
+}
 
 }  // namespace windtunnel::lane_math

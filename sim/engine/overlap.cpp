@@ -24,6 +24,7 @@ Overlap::Overlap(const Theft& theft, int lanes)
   for (std::size_t cls = 0; cls < compute_.size(); ++cls) {
     for (std::size_t kind = 0; kind < kKinds; ++kind) {
       const double value = checked(theft.compute[cls][kind]);
+      slows_compute_[kind] = slows_compute_[kind] || value > 0;
       compute_[cls][kind] = {.theft = to_q16(value), .stolen = to_q16(value / (1 + value))};
     }
   }
@@ -33,8 +34,8 @@ Overlap::Overlap(const Theft& theft, int lanes)
 }
 
 const Picoseconds* Overlap::end_of(const Work& work) {
-  std::copy_n(work.start, lanes_, now_.data());
-  std::copy_n(work.durations, lanes_, work_.data());
+  lane_math::copy(now_.data(), work.start, lanes_);
+  lane_math::copy(work_.data(), work.durations, lanes_);
   for (const CompletionRef& transfer : active_) {
     const Pair& slowing = pair(work.cls, transfer->terms.transfer);
     lane_math::work_through(now_.data(), work_.data(),

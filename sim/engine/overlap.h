@@ -30,6 +30,10 @@ class Overlap {
   Overlap(const Theft& theft, int lanes);
 
   bool enabled() const { return enabled_; }
+  /// Whether compute of any class is slowed beside such a transfer.
+  bool slows_compute(TransferKind kind) const {
+    return slows_compute_[static_cast<std::size_t>(kind)];
+  }
   /// Whether compute may meet an interval.
   bool active() const { return !active_.empty(); }
 
@@ -75,6 +79,7 @@ class Overlap {
   bool enabled_ = false;
   std::array<std::array<Pair, kKinds>, std::tuple_size_v<Theft::PerClass>> compute_{};
   std::array<FactorQ16, kKinds> transfer_{};
+  std::array<bool, kKinds> slows_compute_{};
   std::vector<CompletionRef> active_;
   std::vector<Picoseconds> now_, work_;
 };

@@ -159,8 +159,10 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
   done->terms.transfer = i.transfer;
   done->terms.charges = {.queue = i.category, .skew = kStraggler, .running = i.category};
   if (overlap_.enabled()) {
-    compute_.lose_to(*done);
-    overlap_.commit(done);
+    if (overlap_.slows_compute(i.transfer)) {
+      compute_.lose_to(*done);
+      overlap_.commit(done);
+    }
   }
   if (i.keeps_order) lane_math::copy(comm_tail(i), done->end, lanes_);
   if (step_.recorder != nullptr) {
@@ -183,8 +185,8 @@ const Picoseconds* RoleSweep::beside_compute(const Instruction& i, const Picosec
   return scratch_.data();
 }
 
-bool RoleSweep::compute_comes_first(const Instruction& i) const {
-  std::vector<std::uint32_t> marks;  // events recorded behind the collective
+bool RoleSweep::compute_comes_first(const Instruction& i) {
+  marks_.clear();  // events recorded behind the collective
   for (std::size_t c = call_; c < role_.calls.size(); ++c) {
     const std::vector<Instruction>& instructions = code_.code[code_.code_of_call[c]].ops;
     for (std::size_t k = c == call_ ? pc_ + 1 : 0; k < instructions.size(); ++k) {
@@ -195,12 +197,12 @@ bool RoleSweep::compute_comes_first(const Instruction& i) const {
         return false;
       }
       if (next.action == Action::record && next.stream == i.stream) {
-        marks.push_back(event_slot(code_, role_.calls[c], next));
+        marks_.push_back(event_slot(role_.calls[c], next));
       }
       const bool waits = next.action == Action::host_sync ||
                          (next.action == Action::wait && next.stream == Stream::compute);
-      if (waits && std::find(marks.begin(), marks.end(), event_slot(code_, role_.calls[c], next)) !=
-                       marks.end()) {
+      if (waits && std::find(marks_.begin(), marks_.end(), event_slot(role_.calls[c], next)) !=
+                       marks_.end()) {
         return false;
       }
     }

@@ -77,7 +77,7 @@ class RoleSweep {
   /// T1: the collective's time per lane, ready at `ready_`.
   const Picoseconds* beside_compute(const Instruction& i, const Picoseconds* durations);
   /// T1: whether compute is issued before anything waits for the collective.
-  bool compute_comes_first(const Instruction& i) const;
+  bool compute_comes_first(const Instruction& i);
   /// Start of the next op of the compute stream, kept for `trace`.
   void trace_start(const Picoseconds* host);
   void trace(const Instruction& i, const Picoseconds* end);
@@ -93,7 +93,7 @@ class RoleSweep {
     std::unique_ptr<Completions> rest;  // where there is more than one
     std::uint32_t uses = 0;
   };
-  Event& event_of(const Instruction& i) { return events_[event_slot(code_, call(), i)]; }
+  Event& event_of(const Instruction& i) { return events_[event_slot(call(), i)]; }
   static void keep_rest(Event& event, std::span<const CompletionRef> rest);
   static void use(Event& event);
   /// Everything issued to the stream from now on waits for `completion`.
@@ -117,6 +117,7 @@ class RoleSweep {
   // The latest group of transfers: what it waits for, its members, its streams.
   Completions group_waits_, group_;
   std::uint32_t group_streams_ = 0;
+  std::vector<std::uint32_t> marks_;
   std::size_t call_ = 0;
   std::size_t pc_ = 0;
   std::size_t record_ = 0;  // number of the next record
