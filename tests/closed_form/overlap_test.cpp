@@ -1,7 +1,7 @@
 // Do gradient reductions hide beside backward as the formula says? L buckets of equal cost c become
 // ready b apart and run one after another: T = L b + c when c <= b, b + L c when c > b; in general
 //   T = max over k of (ready_k + sum over i >= k of c_i)
-// (reference timeline of DistributedDataParallel, Li et al. 2020, 2006.15704, section 3.2.3).
+// (the buckets of DistributedDataParallel: Li et al. 2020, 2006.15704, section 3.2).
 //
 // One replica of 10 layers on device `unit`: forward is free, a layer's backward takes 2 s.
 
@@ -120,7 +120,10 @@ TEST_P(Overlap, Oracle_O_052_one_bucket_after_backward) {  // L b + L c
               30.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Reductions, Overlap, testing::Values("none", "zero1"));
+INSTANTIATE_TEST_SUITE_P(Reductions, Overlap, testing::Values("none", "zero1"),
+                         [](const testing::TestParamInfo<const char*>& instance) {
+                           return std::string(instance.param);
+                         });
 
 TEST(OverlapGeneral, AnyBucketsFollowTheGeneralForm) {
   std::size_t before = 1000;
