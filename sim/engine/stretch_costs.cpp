@@ -20,7 +20,8 @@ StretchCosts::StretchCosts(const RoleCode& code, const LaneCosts& costs,
       Picoseconds* reach = busy + draws_;
       std::int64_t launches = first.stretch_launches;
       // From the last op to the first: `busy` is what is left to run from op i on.
-      for (const Instruction* i = &first + first.stretch_ops; i-- != &first;) {
+      for (std::size_t k = first.stretch_ops; k-- > 0;) {
+        const Instruction* i = &first + k;
         const Instruction*& last = last_compute_[first.stretch];
         if (last == nullptr && i->action == Action::compute) last = i;
         const Picoseconds* price = costs.stream_price(*i);

@@ -105,6 +105,32 @@ TEST(Rules, GroupIsPostedTogetherAndEndsTogether) {
   EXPECT_EQ(simulate_step(toy.program, toy.costs).step_time[0], units(10));
 }
 
+TEST(Rules, GroupGoesOnInTheNextCall) {
+  // The same exchange with the receives in calls of their own, on one stream and on two.
+  for (const Stream recv_stream : {Stream::compute, Stream::pp_recv_fwd}) {
+    const bool side = recv_stream != Stream::compute;
+    Toy toy({.pp = 2});
+    const std::uint32_t comms[] = {toy.comm("pp_fwd", kAxisPp), toy.comm("pp_bwd", kAxisPp)};
+    for (const int role : {0, 1}) {
+      const auto done = toy.event(role, false);
+      toy.segment("send");
+      toy.compute(units(role == 0 ? 1 : 5));
+      toy.send(1 - role, comms[role], units(role == 0 ? 2 : 4), Stream::compute);
+      toy.segment("recv");
+      toy.recv(1 - role, comms[1 - role], recv_stream).grouped = true;
+      if (side) {
+        toy.record(done, recv_stream);
+        toy.wait(done, Stream::compute);
+      }
+      toy.compute(units(1));
+      const auto first = static_cast<std::uint32_t>(2 * role);
+      toy.call(role, first);
+      toy.call(role, first + 1);
+    }
+    EXPECT_EQ(simulate_step(toy.program, toy.costs).step_time[0], units(10));
+  }
+}
+
 TEST(Rules, TransfersOfAChannelFollowEachOtherWhateverTheirStreams) {
   Toy toy({.pp = 2});
   const auto pp = toy.comm("pp", kAxisPp);
@@ -219,6 +245,15 @@ TEST(Rules, StragglerSplitsOnlyWhatItTouches) {
   std::int64_t ranks = 0;
   for (int lane = 0; lane < timing.grid.lanes(); ++lane) ranks += timing.grid.ranks_of(lane);
   EXPECT_EQ(ranks, 32);
+}
+
+TEST(Rules, RanksThatAreSlowAlikeShareALane) {
+  Toy toy = toy::pipeline({.stages = 2, .micro_batches = 2, .tp = 2, .dp = 8});
+  // Rank = tp + 2 (dp + 8 pp): tp 1 of replicas 3 and 6, on the second stage.
+  toy.costs.slow_ranks = {{.rank = 1 + 2 * 11, .factor = 2.0}, {.rank = 1 + 2 * 14, .factor = 2.0}};
+  EXPECT_EQ(simulate_step(toy.program, toy.costs).grid.lanes(), 4);
+  toy.costs.slow_ranks.back().factor = 3.0;
+  EXPECT_EQ(simulate_step(toy.program, toy.costs).grid.lanes(), 6);
 }
 
 TEST(Jitter, HasTheStatedDeviationAndDependsOnTheSeedAlone) {
