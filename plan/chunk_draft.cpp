@@ -164,14 +164,14 @@ void ChunkDraft::draft_receive(ChunkCall call, SlotId slot, int peer) {
   const Stream stream = transfer_stream(d_, call);
   const SlotId target =
       scatters(d_, call) ? partial_view(slot, fwd ? "input_part" : "output_grad_part") : slot;
+  d_.host_work(HostItem::eager_op,
+               d_.rules().host_ops_per_receive * (fwd ? d_.rules().tensors_per_activation : 1));
   if (stream != Stream::compute) {
     // The buffer may have been used before by work on the compute stream.
     const std::uint32_t ready = d_.event("receive_ready", true);
     d_.record(ready, Stream::compute);
     d_.wait(ready, stream);
   }
-  d_.host_work(HostItem::eager_op,
-               d_.rules().host_ops_per_receive * (fwd ? d_.rules().tensors_per_activation : 1));
   d_.point_to_point(OpKind::recv, target, peer, d_.comm(fwd ? "pp_fwd" : "pp_bwd"), stream);
   if (stream != Stream::compute) d_.record(fwd ? received_input_ : received_grad_, stream);
 }

@@ -110,6 +110,13 @@ std::uint32_t sync_segment(RoleDraft& d) {
   return d.writer.store_segment(s);
 }
 
+/// Chunks that go around the ring of stages: when every rank sends before it receives, transfers
+/// one by one never end. A stack without interleaving of its own gets the batched transfers of
+/// Megatron-LM, whose schedule it is.
+bool batches_transfers(const RoleDraft& d) {
+  return d.rules().batched_p2p || d.plan().schedule == ScheduleKind::interleaved_1f1b;
+}
+
 void append_pipeline_calls(RoleDraft& d, ChunkList& chunks) {
   const ResolvedPlan& p = d.plan();
   const PipelineOrder order{.shape = {.pp = p.pp,
@@ -118,7 +125,7 @@ void append_pipeline_calls(RoleDraft& d, ChunkList& chunks) {
                                       .micro_batch_group = p.micro_batch_group},
                             .kind = p.schedule,
                             .asynchronous = p.overlap_pp,
-                            .batched = d.rules().batched_p2p};
+                            .batched = batches_transfers(d)};
   const bool sync = d.rules().p2p_sync_host && !p.overlap_pp && p.pp > 1;
   const std::uint32_t sync_call = sync ? sync_segment(d) : kNone;
   std::vector<std::int64_t> forwards(chunks.size(), 0), backwards(chunks.size(), 0);

@@ -198,8 +198,8 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
     return d_.tensor(name, z_.rows, Dtype::fp32, Category::logits);
   };
   auto reduce = [&](SlotId x, ReduceOp op) {
-    if (tp != kNone)
-      d_.collective({.reduce = op, .comm = tp, .module = Module::loss}, x, x, z_.rows);
+    if (tp == kNone) return;
+    d_.collective({.reduce = op, .comm = tp, .module = Module::loss}, x, x, d_.slot(x).elements);
   };
   const SlotId max = per_token("max");
   d_.kernel(
@@ -207,16 +207,30 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
       {wide}, {max});
   reduce(max, ReduceOp::max);
   probs_ = d_.tensor("probs", n, d_.slot(wide).dtype, Category::logits);
-  const SlotId target = per_token("target");
-  sum_ = per_token("sum");
+  // Megatron's fused loss (core/fusions/fused_cross_entropy.py): the same tensors in fewer kernels,
+  // target logits and sums in one tensor that is reduced at once.
+  const bool fused = d_.plan().cross_entropy == CrossEntropyKind::fused;
+  SlotId target_and_sum = kNone, target = kNone;
+  if (fused) {
+    target_and_sum = d_.tensor("target_and_sum", 2 * z_.rows, Dtype::fp32, Category::logits);
+    target = d_.view(target_and_sum, "target", 0, z_.rows);
+    sum_ = d_.view(target_and_sum, "sum", z_.rows, z_.rows);
+  } else {
+    target = per_token("target");
+    sum_ = per_token("sum");
+  }
   d_.kernel({.kernel = Kernel::ce_partial,
              .dims = {z_.rows, width, 0, blocks()},
              .module = Module::loss,
-             .launches = 8},
+             .launches = fused ? 4 : 8},
             {wide, labels_, max}, {probs_, target, sum_});
   if (upcast) d_.hold(logits);
-  reduce(target, ReduceOp::sum);
-  reduce(sum_, ReduceOp::sum);
+  if (fused) {
+    reduce(target_and_sum, ReduceOp::sum);
+  } else {
+    reduce(target, ReduceOp::sum);
+    reduce(sum_, ReduceOp::sum);
+  }
   d_.kernel({.kernel = Kernel::ce_loss,
              .dims = {z_.rows, z_.rows * d_.plan().micro_batches},
              .module = Module::loss,

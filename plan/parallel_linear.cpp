@@ -190,9 +190,9 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
 }
 
 SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
-                    SlotId dc, SlotId input) {
-  const SlotId da = input_gradient(d, p, l, dc, z.act);
-  weight_gradient(d, p, l, dc, input);
+                    const RowBackward& in) {
+  const SlotId da = input_gradient(d, p, l, in.output_grad, z.act);
+  weight_gradient(d, p, l, in.output_grad, in.input);
   return da;
 }
 

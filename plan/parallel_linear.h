@@ -41,8 +41,11 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
                        const ColumnBackward& in);
 
 /// Row-parallel backward: dC (T, N) and the saved input (T, K) -> dA (T, K).
+struct RowBackward {
+  SlotId output_grad = kNone, input = kNone;
+};
 SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& linear,
-                    SlotId output_grad, SlotId input);
+                    const RowBackward& in);
 
 /// Adds one kernel's gradient of a parameter: straight into the accumulation buffer, or through a
 /// half-precision gradient, by the framework's rule.

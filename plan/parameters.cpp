@@ -100,7 +100,7 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
     ParameterSlots s{.weight = d.view(b.weights, r.name, offset, n),
                      .grad = d.view(b.grads, r.name + ".grad", offset, n)};
     if (d.rules().half_grads == HalfGrads::kept && plan.grads == Dtype::fp32 &&
-        plan.compute != Dtype::fp32) {
+        bits_of(plan.compute) < 32) {
       s.half_grad = d.static_slot(r.name + ".half_grad", n, plan.compute, Category::grads);
       d.slot(s.half_grad).param = param;
     }

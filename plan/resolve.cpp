@@ -23,7 +23,7 @@ class Resolver {
   explicit Resolver(const Scenario& s) : scenario_(s) {}
 
   template <class T>
-  T take(const std::string& key, const std::optional<T>& given, T fallback,
+  T take(const std::string& key, const std::optional<T>& given, const T& fallback,
          const std::string& origin) {
     const T value = given.value_or(fallback);
     keys.push_back({.key = key, .value = value_name(value), .origin = given ? "scenario" : origin});

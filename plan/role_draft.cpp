@@ -81,6 +81,10 @@ void RoleDraft::kernel(const KernelSpec& spec, const OperandList& inputs,
   shape.bytes_read += spec.extra_bytes;
   if (inputs.size() > 0) shape.in = slot(*inputs.begin()).dtype;
   if (outputs.size() > 0) shape.out = slot(*outputs.begin()).dtype;
+  // tf32 is how fp32 tensors are multiplied, not how they are stored.
+  const bool product = row_of(spec.kernel).cls == KernelClass::gemm;
+  if (product && scenario.plan.compute == Dtype::tf32 && shape.in == Dtype::fp32)
+    shape.in = Dtype::tf32;
   shape.acc = shape.out;
   DraftOp d;
   d.op = {.kind = OpKind::compute,

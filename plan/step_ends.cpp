@@ -84,6 +84,8 @@ SlotId optimizer_gradient(RoleDraft& d, const Bucket& b) {
 
 void update(RoleDraft& d, const Bucket& b, SlotId grad, SlotId coefficient) {
   const std::int64_t n = d.slot(grad).elements;
+  // Without a master copy it is the weights that are updated, and written once.
+  const std::int64_t twice = b.master == b.weight_shard ? d.slot(b.weight_shard).bytes() : 0;
   if (d.plan().optimizer == OptimizerKind::adamw) {
     // A separate copy to half precision reads the new weights again.
     const bool copies = d.rules().clip_scales_gradients && b.master != b.weight_shard;
@@ -92,10 +94,14 @@ void update(RoleDraft& d, const Bucket& b, SlotId grad, SlotId coefficient) {
               .attr = kFused,
               .module = Module::optimizer,
               .launches = copies ? 2 : 1,
-              .extra_bytes = copies ? d.slot(b.master).bytes() : 0},
+              .extra_bytes = copies ? d.slot(b.master).bytes() : -twice},
              {grad, coefficient}, {b.master, b.momentum, b.variance, b.weight_shard});
   } else {
-    d.kernel({.kernel = Kernel::sgd, .dims = {n}, .attr = kFused, .module = Module::optimizer},
+    d.kernel({.kernel = Kernel::sgd,
+              .dims = {n},
+              .attr = kFused,
+              .module = Module::optimizer,
+              .extra_bytes = -twice},
              {grad, coefficient}, {b.master, b.weight_shard});
   }
 }

@@ -229,7 +229,8 @@ SlotId TransformerLayer::backward_mlp(SlotId dy) {
   const SlotId branch = residual_backward(
       d_, params_, {.output_grad = dy, .mask = t_.mask2, .bias = p_.fc2_bias, .site = 2});
   const SlotId dm = gather_rows(d_, z_, branch, z_.hidden);
-  const SlotId dact = row_backward(d_, params_, z_, fc2_linear(p_, z_), dm, t_.activation);
+  const SlotId dact = row_backward(d_, params_, z_, fc2_linear(p_, z_),
+                                   {.output_grad = dm, .input = t_.activation});
   const SlotId dfc1 =
       activation_backward(d_, z_, {.output_grad = dact, .fc1 = t_.fc1, .silu = t_.silu});
   const SlotId kept =
@@ -250,7 +251,8 @@ SlotId TransformerLayer::backward_attention(SlotId dy) {
   const SlotId branch = residual_backward(
       d_, params_, {.output_grad = dy, .mask = t_.mask1, .bias = p_.o_bias, .site = 1});
   const SlotId dout = gather_rows(d_, z_, branch, z_.hidden);
-  const SlotId dcontext = row_backward(d_, params_, z_, o_linear(p_, z_), dout, t_.context);
+  const SlotId dcontext =
+      row_backward(d_, params_, z_, o_linear(p_, z_), {.output_grad = dout, .input = t_.context});
   // The output projection keeps its input, so the core runs again only for its own backward
   // (2205.05198, section 5: 34 s b h / t bytes stay).
   if (recompute_core_ && !recompute_attention_ && !full_recompute_) {

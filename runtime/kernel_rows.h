@@ -194,8 +194,9 @@ struct Row {
   Run<T> run;
 };
 
+// One row per kernel: a table is as long as what it lists.
 template <class T>
-constexpr auto table() {
+constexpr auto table() {  // NOLINT(readability-function-size)
   using K = Kernel;
   using C = const KernelCall<T>&;
   constexpr auto nothing = [](C) {};

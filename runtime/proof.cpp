@@ -18,7 +18,6 @@ namespace windtunnel {
 namespace {
 
 using reference::Field;
-using reference::kPrime;
 using reference::Number;
 
 /// A whole tensor: global (rows, cols), and whether each element was given.

@@ -52,7 +52,7 @@ constexpr Key<SetDraft> kSetKeys[] = {
 /// One load: what its scenarios share.
 class Load {
  public:
-  Load(SharedText source, std::string directory)
+  Load(const SharedText& source, std::string directory)
       : tree_(parse_yaml(source)), directory_(std::move(directory)) {}
 
   ScenarioSet read() {

@@ -51,14 +51,19 @@ double full_rate(const Profile& profile, const GemmProblem& problem) {
          alignment_factor(profile, problem);
 }
 
+/// What one multiprocessor reaches.
+struct SmRates {
+  double flops = 0, bytes = 0;
+};
+
 double tile_time(const GemmModel& model, const GemmProblem& problem, double splits, Tile tile,
-                 double flops_per_sm, double bytes_per_sm) {
+                 SmRates sm) {
   const double area = tile.m * tile.n;
   const double half = model.tile_half_area.value;
   const double reuse = area / (area + half) * (kLargestTile + half) / kLargestTile;
   const double output = problem.output_bytes + (splits > 1.0 ? kSplitBytes : 0.0);
-  return 2.0 * area * (problem.k / splits + model.ramp.value) / (flops_per_sm * reuse) +
-         area * output * model.epilogue.value / bytes_per_sm;
+  return 2.0 * area * (problem.k / splits + model.ramp.value) / (sm.flops * reuse) +
+         area * output * model.epilogue.value / sm.bytes;
 }
 
 struct Neighbour {
@@ -167,8 +172,8 @@ Seconds modelled_gemm_time(const Profile& profile, const GemmProblem& problem) {
       const double x = tiles / sms;
       const double q = model.quantisation.value;
       const double waves = q * std::ceil(x) + (1.0 - q) * std::max(x, model.partial_wave.value);
-      best = std::min(best,
-                      waves * tile_time(model, problem, splits, tile, rate / sms, bandwidth / sms));
+      best = std::min(best, waves * tile_time(model, problem, splits, tile,
+                                              {.flops = rate / sms, .bytes = bandwidth / sms}));
     }
   }
   const double bytes =
