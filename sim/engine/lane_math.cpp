@@ -24,7 +24,7 @@ namespace {
 constexpr int kJoinBlock = 512;
 
 /// Sum of four uniform 16-bit numbers: mean 2 (2^16 - 1), variance (2^32 - 1) / 3.
-constexpr std::int64_t kNoiseMean = 2 * 65535;
+constexpr std::int64_t kNoiseMean = 131070;
 constexpr double kNoiseDeviation = 37837.22746;
 constexpr double kMaxSigma = 0.25;
 

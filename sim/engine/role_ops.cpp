@@ -99,7 +99,7 @@ void RoleSweep::put_on_side(const Instruction& i, const Picoseconds* start,
     lane_math::copy(scratch_.data(), done->start, lanes_);
     trace(i, done->end);
   }
-  tail_of(i.stream).assign(1, std::move(done));
+  tail_of(i.stream).assign(1, done);
 }
 
 void RoleSweep::run_host_work(const Instruction& i) {
@@ -169,7 +169,7 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
     lane_math::copy(scratch_.data(), done->start, lanes_);
     trace(i, done->end);
   }
-  tail_of(i.stream).assign(1, std::move(done));
+  tail_of(i.stream).assign(1, done);
   return nullptr;
 }
 
@@ -231,7 +231,7 @@ Completion* RoleSweep::run_meet(const Instruction& i) {
   if (on_compute) {
     compute_.wait_for(meeting);
   } else {
-    tail_of(i.stream).assign(1, std::move(meeting));
+    tail_of(i.stream).assign(1, meeting);
   }
   return nullptr;
 }
