@@ -1,9 +1,9 @@
-#include "random_plans.h"
+#include "tests/proof/random_plans.h"
 
 #include <initializer_list>
 
 #include "core/counter_random.h"
-#include "toy_scenarios.h"
+#include "tests/proof/toy_scenarios.h"
 
 namespace windtunnel::proof {
 

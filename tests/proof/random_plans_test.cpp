@@ -1,6 +1,6 @@
 // Plans drawn at random equal one device in the field.
 
-#include "random_plans.h"
+#include "tests/proof/random_plans.h"
 
 #include <gtest/gtest.h>
 

@@ -300,6 +300,21 @@ std::vector<PlanCase> make_cases() {
          sequence_parallel(s);
          zero1(s);
        }},
+      {"megatron_deepspeed_interleaved", toy_bloom,  // around the ring: batched transfers
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2});
+         framework(s, "megatron-deepspeed", "2022-03");
+         s.plan.preset = Preset::megatron_deepspeed;
+         interleaved(s, 2);
+       }},
+      {"nanotron_interleaved_overlap", toy_llama,  // host work around asynchronous receives
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         framework(s, "nanotron", "2024-10");
+         s.plan.preset = Preset::nanotron;
+         interleaved(s, 2);
+         s.plan.overlap.pp = true;
+       }},
       {"aleph_alpha", toy_llama,
        [](Scenario& s) {
          degrees(s, {.tp = 2, .pp = 2, .dp = 2});
