@@ -125,6 +125,7 @@ SlotId TransformerLayer::backward_core_attention(SlotId dcontext) {
                .module = Module::attention,
                .launches = d_.rules().kernels.rope_backward},
               {dqkv}, {dqkv});
+    if (t_.rope_tables != kNone) d_.hold(t_.rope_tables);
   }
   if (!d_.rules().qkv_copies) return dqkv;
   // Back through the same copies: k and v joined, then q, k and v, then into the linear's layout.

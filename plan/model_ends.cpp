@@ -22,6 +22,26 @@ SlotId load(RoleDraft& d, const LayerSizes& z, Kernel kernel, std::string_view n
   return x;
 }
 
+/// The target's logit and the sum of exponentials of each token, and what is reduced over tp.
+struct TokenSums {
+  SlotId target = kNone, sum = kNone;
+  OperandList reduced;
+};
+
+/// Megatron's fused loss (core/fusions/fused_cross_entropy.py) has the plain one's tensors in fewer
+/// kernels, these two in one that is reduced at once.
+TokenSums token_sums(RoleDraft& d, std::int64_t rows) {
+  const auto tensor = [&](std::string_view name, std::int64_t n) {
+    return d.tensor(name, n, Dtype::fp32, Category::logits);
+  };
+  if (d.plan().cross_entropy == CrossEntropyKind::fused) {
+    const SlotId both = tensor("target_and_sum", 2 * rows);
+    return {d.view(both, "target", 0, rows), d.view(both, "sum", rows, rows), {both}};
+  }
+  const SlotId target = tensor("target", rows), sum = tensor("sum", rows);
+  return {target, sum, {target, sum}};
+}
+
 }  // namespace
 
 void EmbeddingEnd::declare_parameters() {
@@ -194,48 +214,30 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
     wide = d_.tensor("logits_fp32", n, Dtype::fp32, Category::logits);
     d_.kernel({.kernel = Kernel::cast, .dims = {n}, .module = Module::loss}, {logits}, {wide});
   }
-  auto per_token = [&](std::string_view name) {
-    return d_.tensor(name, z_.rows, Dtype::fp32, Category::logits);
-  };
   auto reduce = [&](SlotId x, ReduceOp op) {
     if (tp == kNone) return;
     d_.collective({.reduce = op, .comm = tp, .module = Module::loss}, x, x, d_.slot(x).elements);
   };
-  const SlotId max = per_token("max");
+  const SlotId max = d_.tensor("max", z_.rows, Dtype::fp32, Category::logits);
   d_.kernel(
       {.kernel = Kernel::ce_max, .dims = {z_.rows, width, 0, blocks()}, .module = Module::loss},
       {wide}, {max});
   reduce(max, ReduceOp::max);
   probs_ = d_.tensor("probs", n, d_.slot(wide).dtype, Category::logits);
-  // Megatron's fused loss (core/fusions/fused_cross_entropy.py): the same tensors in fewer kernels,
-  // target logits and sums in one tensor that is reduced at once.
-  const bool fused = d_.plan().cross_entropy == CrossEntropyKind::fused;
-  SlotId target_and_sum = kNone, target = kNone;
-  if (fused) {
-    target_and_sum = d_.tensor("target_and_sum", 2 * z_.rows, Dtype::fp32, Category::logits);
-    target = d_.view(target_and_sum, "target", 0, z_.rows);
-    sum_ = d_.view(target_and_sum, "sum", z_.rows, z_.rows);
-  } else {
-    target = per_token("target");
-    sum_ = per_token("sum");
-  }
+  const TokenSums sums = token_sums(d_, z_.rows);
+  sum_ = sums.sum;
   d_.kernel({.kernel = Kernel::ce_partial,
              .dims = {z_.rows, width, 0, blocks()},
              .module = Module::loss,
-             .launches = fused ? 4 : 8},
-            {wide, labels_, max}, {probs_, target, sum_});
+             .launches = sums.reduced.size() == 1 ? 4 : 8},
+            {wide, labels_, max}, {probs_, sums.target, sum_});
   if (upcast) d_.hold(logits);
-  if (fused) {
-    reduce(target_and_sum, ReduceOp::sum);
-  } else {
-    reduce(target, ReduceOp::sum);
-    reduce(sum_, ReduceOp::sum);
-  }
+  for (const SlotId x : sums.reduced) reduce(x, ReduceOp::sum);
   d_.kernel({.kernel = Kernel::ce_loss,
              .dims = {z_.rows, z_.rows * d_.plan().micro_batches},
              .module = Module::loss,
              .launches = 4},
-            {target, sum_}, {loss});
+            {sums.target, sum_}, {loss});
 }
 
 SlotId HeadEnd::backward() {

@@ -130,6 +130,9 @@ void TransformerLayer::forward_qkv() {
                .module = Module::attention,
                .launches = d_.rules().kernels.rope_forward},
               {t_.qkv}, {t_.qkv});
+    if (const int tables = d_.rules().rope_tables; tables > 0) {
+      t_.rope_tables = d_.keep("rope_tables", tables * z_.rows * z_.head_dim, z_.act);
+    }
   }
   if (d_.rules().qkv_copies) {
     t_.qkv_copy = d_.tensor("qkv_copy", d_.slot(t_.qkv).elements, z_.act);

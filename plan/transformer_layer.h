@@ -23,6 +23,7 @@ struct LayerParameters {
 /// (rows, columns) per rank; Ts = norm rows.
 struct LayerTensors {
   SlotId input = kNone;                                           // (Ts, h)
+  SlotId rope_tables = kNone;                                     // (n T, d)
   SlotId attention_copies = kNone;                                // (T, n a d)
   SlotId normalized1 = kNone, normalized2 = kNone, silu = kNone;  // kept by unfused kernels
   SlotId norm1 = kNone, norm1_stats = kNone;                      // (Ts, h)

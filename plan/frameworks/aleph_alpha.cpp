@@ -43,6 +43,8 @@ FrameworkRules aleph_alpha_rules(const Scenario& s) {
   // copy. With one sample v stays a view of the fused qkv, which then lives on beside the rotated q
   // and k.
   r.attention_copies = s.batch.micro == 1 ? 3 : 1;
+  // rotary.py, vector_gather: cosine and sine are gathered by position for q and for k.
+  r.rope_tables = 4;
   r.logits_gathered = true;
   // Operators of transformer/model/layers/layer.py and below in one layer, counted in the files
   // named above.

@@ -91,6 +91,8 @@ struct FrameworkRules {
   bool qkv_copies = false;  // rotated and transposed copies of q, k, v live beside the fused qkv
   int attention_copies =
       0;  // tensors like the attention output that flash attention's callers keep
+  int rope_tables =
+      0;  // tables of (T, d) a rotary embedding makes for its positions and backward reads again
   bool logits_gathered = false;   // the full vocabulary is gathered on every tp rank for the loss
   bool embedding_dropout = true;  // dropout after the embedding when the model has dropout
   KernelCounts kernels;

@@ -42,7 +42,9 @@ FrameworkRules nanotron_rules(const Scenario& s) {
   r.layer_split = LayerSplit::by_cost;
   // scripts/scaling_benchmarks.py: tp_linear_async_communication.
   r.tp_backward_overlap = true;
-  r.keep_gathered_input = true;
+  // tp_recompute_allgather defaults to gathering again; docs/frameworks/nanotron.md says what
+  // speaks against it.
+  r.keep_gathered_input = false;
   r.p2p_sync_host = true;
   r.batched_p2p = false;
   r.fuse_wgrad_accumulation = false;
