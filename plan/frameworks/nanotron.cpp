@@ -65,6 +65,9 @@ FrameworkRules nanotron_rules(const Scenario& s) {
   r.host_ops_per_send = 18;
   r.host_ops_per_receive = 46;
   r.tensors_per_activation = 2;
+  // Tensor-parallel stages on different nodes take several times what their parts do
+  // (docs/frameworks/nanotron.md).
+  r.time_sigma = s.cluster.nodes > 1 && s.plan.tp > 1 ? 0.22 : 0.08;
   return r;
 }
 
