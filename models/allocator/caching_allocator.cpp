@@ -62,6 +62,8 @@ void CachingAllocator::release(Block block) {
 }
 
 CachingAllocator::Block CachingAllocator::take_cached(std::int64_t size, std::uint32_t pool) {
+  if (size >= FreeBlocks::kMostBytes) [[unlikely]]
+    return kNoBlock;
   FreeBlocks& cached = pools_[pool];
   FreeBlocks::Position found = cached.best_fit(size);
   if (FreeBlocks::past_end(found)) return kNoBlock;

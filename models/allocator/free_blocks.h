@@ -26,7 +26,8 @@ class FreeBlocks {
     std::uint32_t bin = 0;
     std::uint32_t index = 0;
   };
-  static constexpr std::uint32_t kBins = 4 * 64;  // sizes below 2 TiB
+  static constexpr std::uint32_t kBins = 4 * 64;
+  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 41;  // sizes stay below 2 TiB
 
   /// The first entry of at least `bytes`, or a position past the end.
   Position best_fit(std::int64_t bytes) const {

@@ -48,6 +48,15 @@ TEST(CachingAllocator, LargeBlockKeepsARestUpToOneMiB) {
   EXPECT_EQ(a.stats().reserved, 12 * kMiB);
 }
 
+TEST(CachingAllocator, ATensorOfTerabytesIsNotServedFromTheCache) {
+  // 2 TiB and a little: its size in blocks leaves the 32 bits that cached blocks count in.
+  CachingAllocator a;
+  a.free(a.alloc(64 * kMiB, 0));
+  EXPECT_EQ(a.alloc(2048 * kGiB, 0), kOutOfMemory);
+  EXPECT_EQ(a.alloc(2048 * kGiB + 32 * kMiB, 0), kOutOfMemory);
+  EXPECT_EQ(a.stats().allocated, 0);
+}
+
 TEST(CachingAllocator, SmallBlocksShareASegment) {
   CachingAllocator a;
   for (int i = 0; i < 4096; ++i) a.alloc(512, 0);
