@@ -127,7 +127,7 @@ OpCost all_to_all_cost(const Profile& profile, const CollectiveQuery& q) {
   if (reach == Reach::network) {
     const double rate = group_network_bandwidth(profile, p).value / p.per_domain;
     seconds = std::max(seconds, size * (n - p.per_domain) / n / (rate * kAllToAllNetwork));
-    latency_us = kTransferNetworkUs;
+    latency_us = kTransferNetworkUs + extra_network_us(p);
   }
   return {.time = {seconds + latency_us * 1e-6},
           .cls = reach == Reach::network ? CostClass::network : CostClass::nvlink,
@@ -146,7 +146,8 @@ double scaled_to_nic(const Profile& profile, const CollectiveQuery& q, const Col
   const double reached = largest / (longest - fixed);  // B/s of the streaming part
   const Placement& p = q.placement;
   const double alone = reached / c.nic_bandwidth * p.nic_bandwidth.value / p.oversubscription;
-  return fixed + streaming * reached / std::min(alone, pair_network_bandwidth(profile, p).value);
+  return fixed + extra_network_us(p) * 1e-6 +
+         streaming * reached / std::min(alone, pair_network_bandwidth(profile, p).value);
 }
 
 /// Without a curve: latency plus bytes over the pair's link.
@@ -169,7 +170,9 @@ OpCost transfer_cost(const Profile& profile, const CollectiveQuery& q) {
       reach == Reach::pcie ? profile.links.pcie_bandwidth : profile.links.copy_bandwidth;
   const double rate =
       reach == Reach::network ? pair_network_bandwidth(profile, q.placement).value : link.value;
-  const double latency_us = reach == Reach::network ? kTransferNetworkUs : kTransferNvlinkUs;
+  const double latency_us = reach == Reach::network
+                                ? kTransferNetworkUs + extra_network_us(q.placement)
+                                : kTransferNvlinkUs;
   cost.time = {size / rate + latency_us * 1e-6};
   cost.origin = {Basis::modelled, link.source};
   return cost;

@@ -48,6 +48,10 @@ BytesPerSecond pair_network_bandwidth(const Profile& profile, const Placement& p
           p.oversubscription};
 }
 
+double extra_network_us(const Placement& p) {
+  return std::max(0.0, p.network_latency.value * 1e6 - kIncludedLatencyUs);
+}
+
 NcclLinks nccl_links(const Profile& profile, const Placement& p) {
   const Reach reach = reach_of(p);
   NcclLinks links{.generation = generation_of(profile), .channels = profile.links.channels.value};
@@ -58,7 +62,7 @@ NcclLinks nccl_links(const Profile& profile, const Placement& p) {
   links.nvls_gbps = links.nvlink ? profile.links.nvls_bandwidth.value / 1e9 : 0.0;
   if (reach == Reach::network) {
     links.inter_gbps = group_network_bandwidth(profile, p).value / 1e9;
-    links.extra_net_us = std::max(0.0, p.network_latency.value * 1e6 - kIncludedLatencyUs);
+    links.extra_net_us = extra_network_us(p);
   }
   return links;
 }

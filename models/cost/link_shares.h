@@ -25,6 +25,9 @@ BytesPerSecond group_network_bandwidth(const Profile& profile, const Placement& 
 /// Bandwidth of one transfer between nodes. Precondition as above.
 BytesPerSecond pair_network_bandwidth(const Profile& profile, const Placement& p);
 
+/// Latency of the wire beyond what measured hops include, in microseconds.
+double extra_network_us(const Placement& p);
+
 /// The links as NCCL's tuner wants them.
 NcclLinks nccl_links(const Profile& profile, const Placement& p);
 

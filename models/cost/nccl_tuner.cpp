@@ -89,8 +89,10 @@ double ring_us(const NcclLinks& links, const NcclGroup& g, std::size_t protocol)
   if (network) {
     hop = std::max(hop, kNetOverhead * (protocol == 2 ? kSimpleOverheadFactor : 1.0));
   }
+  // One rank on a node exposes the network's whole latency: the tree's figure.
+  const double net_hop = (g.per_island == 1 ? kTreeNet : kRingNet)[protocol];
   double latency = kRingBase[protocol] + std::max(0.0, steps - inter_steps) * hop +
-                   inter_steps * (kRingNet[protocol] + links.extra_net_us);
+                   inter_steps * (net_hop + links.extra_net_us);
   if (network && protocol == 2 && g.kind == CommKind::all_reduce &&
       g.bytes / (links.channels * g.ranks) >= kRingPlateauBytes) {
     latency *= kRingPlateauLatency;
@@ -103,10 +105,11 @@ double tree_us(const NcclLinks& links, const NcclGroup& g, std::size_t protocol)
   const bool network = g.islands > 1;
   const std::size_t at = island_row(g.islands);
   const double bus = network ? std::min(links.intra_gbps, links.inter_gbps) : links.intra_gbps;
+  const double simple = std::min(bus * 0.92, links.channels * row.tree_simple[at]);
   const std::array bandwidth = {
-      std::min(bus / 3.8, network ? kLlMultiNode[at] : row.ll_one_node),
-      std::min(bus * (network ? 120.0 / 128.0 : 7.0 / 9.0), links.channels * row.tree_ll128[at]),
-      std::min(bus * 0.92, links.channels * row.tree_simple[at])};
+      std::min(simple / 3.8, network ? kLlMultiNode[at] : row.ll_one_node),
+      std::min(simple * (network ? 120.0 / 128.0 : 7.0 / 9.0), links.channels * row.tree_ll128[at]),
+      simple};
   const double power = std::clamp(std::log2(std::max(g.bytes, 64.0) / 64.0), 0.0, 23.0);
   const double factor = kTreeFactor[protocol][static_cast<std::size_t>(power)];
   const double latency =

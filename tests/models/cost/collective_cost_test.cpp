@@ -120,6 +120,15 @@ TEST(CollectiveCost, TransfersUseTheirLink) {
   EXPECT_NEAR(shared / 24.0, 1.0, 0.02);
 }
 
+TEST(CollectiveCost, TheNetworksLatencyDelaysTransfers) {
+  const Profile p = load_public_profile("h100-sxm-80gb");
+  Placement far = across(2, 1, 8, 400);
+  const double near = collective_cost(p, {CommKind::send_recv, 1 << 20, far}).time.value;
+  far.network_latency = {12e-6};  // 2 us of it are in what was measured
+  const double late = collective_cost(p, {CommKind::send_recv, 1 << 20, far}).time.value;
+  EXPECT_NEAR(late - near, 10e-6, 1e-12);
+}
+
 TEST(CollectiveCost, NothingToDoCostsNothing) {
   const Profile p = load_public_profile("a100-sxm-80gb");
   EXPECT_EQ(collective_cost(p, {CommKind::all_reduce, 1 << 20, inside(1)}).time.value, 0.0);
@@ -133,6 +142,29 @@ TEST(NcclTuner, PlateauIsTheRing) {
   EXPECT_EQ(e.algorithm, NcclAlgorithm::ring);
   EXPECT_EQ(e.protocol, NcclProtocol::simple);
   EXPECT_NEAR(16e9 * 1.75 / e.time.value / 240e9, 1.0, 0.002);
+}
+
+// NCCL 2.30.7 src/graph/tuning.cc: one rank on a node exposes the network's whole latency, the
+// tree's figure. LL on two nodes: base 6.6 + two hops of 5.0 us, then 4 KiB at half the ring's
+// rate.
+TEST(NcclTuner, OneRankOnANodeWaitsTheTreesLatency) {
+  const NcclLinks links{.channels = 24, .inter_gbps = 25};
+  const NcclEstimate e = nccl_estimate(links, {CommKind::all_gather, 4096, 2, 2, 1});
+  EXPECT_EQ(e.protocol, NcclProtocol::ll);
+  EXPECT_NEAR(e.time.value * 1e6, 6.6 + 5.0 + 4096 * 0.5 / 12.5e3, 1e-9);
+}
+
+// The protocol's share is of what the tree reaches: 0.92 of the bus, 120/128 of that for LL128,
+// then the size factor and half for the two directions.
+TEST(NcclTuner, ATreesProtocolsShareWhatTheTreeReaches) {
+  const NcclLinks links{.channels = 24, .intra_gbps = 240, .inter_gbps = 25};
+  const NcclEstimate e = nccl_estimate(links, {CommKind::all_reduce, 1 << 18, 512, 64, 8});
+  EXPECT_EQ(e.algorithm, NcclAlgorithm::tree);
+  EXPECT_EQ(e.protocol, NcclProtocol::ll128);
+  constexpr double kFactor = 0.6;  // 256 KiB
+  const double latency = 14.0 + 2.0 * (7 * 1.25 + 6 * 8.5);
+  const double bandwidth = 0.5 * 25e3 * 0.92 * 120 / 128 * kFactor;
+  EXPECT_NEAR(e.time.value * 1e6, latency + (1 << 18) / bandwidth, 1e-9);
 }
 
 TEST(NcclTuner, SmallMessagesTakeLowLatencyProtocolsAndManyNodesATree) {

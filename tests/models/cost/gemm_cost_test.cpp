@@ -60,7 +60,7 @@ TEST(GemmCost, LeaveOneOutErrorIsTheDocumentedOne) {
 
 TEST(GemmCost, AMeasuredShapeIsTakenAsMeasured) {
   const Profile p = load_public_profile("a100-sxm-80gb");
-  EXPECT_NEAR(tflops(p, 4096, 14336, 8192), 249.3 * 1.042, 1e-6);
+  EXPECT_NEAR(tflops(p, 4096, 14336, 8192), 249.3, 1e-6);
   const OpCost c = gemm_cost(p, linear(Kernel::gemm_fwd, 4096, 14336, 8192));
   EXPECT_EQ(c.origin.basis, Basis::measured);
   EXPECT_EQ(c.cls, CostClass::gemm);
@@ -68,15 +68,15 @@ TEST(GemmCost, AMeasuredShapeIsTakenAsMeasured) {
 
 TEST(GemmCost, GradientsSwapTheirDimensions) {
   // 4096 x 1536 over 5120: forward 245.8, input gradient 230.1, weight gradient in fp32 194.8
-  // TFLOP/s on the PCIe card, 7.2 % slower than the SXM one.
+  // TFLOP/s on the PCIe card; the table's scale to the SXM one is 1.029.
   const Profile p = load_public_profile("a100-sxm-80gb");
   Shape wgrad = linear(Kernel::gemm_wgrad, 4096, 1536, 5120);
   wgrad.out = Dtype::fp32;
   wgrad.attr = kAccumulate;
   const double flop = 2.0 * 4096 * 1536 * 5120;
-  EXPECT_NEAR(flop / gemm_cost(p, wgrad).time.value / 1e12, 194.8 * 1.072, 1e-6);
+  EXPECT_NEAR(flop / gemm_cost(p, wgrad).time.value / 1e12, 194.8 * 1.029, 1e-6);
   const Shape dgrad = linear(Kernel::gemm_dgrad, 4096, 1536, 5120);
-  EXPECT_NEAR(flop / gemm_cost(p, dgrad).time.value / 1e12, 230.1 * 1.072, 1e-6);
+  EXPECT_NEAR(flop / gemm_cost(p, dgrad).time.value / 1e12, 230.1 * 1.029, 1e-6);
 }
 
 TEST(GemmCost, NeverFasterThanThePeakAndNeverFallsWithSize) {
