@@ -55,6 +55,14 @@ Used unbuilt_dtype(const std::optional<Dtype>& dtype) {
   return one_of(dtype, {Dtype::fp8, Dtype::mxfp8, Dtype::nvfp4}, kComputeWords);
 }
 
+/// Weights wider than the 16 bits they are multiplied in are cast before use, which no op does yet.
+Used unbuilt_params(const Scenario& s) {
+  const auto params = s.plan.precision.params;
+  const Dtype compute = s.plan.precision.compute.value_or(Dtype::bf16);
+  const bool wider = params && bits_of(compute) == 16 && bits_of(*params) > 16;
+  return wider ? Used(word_of(kStorageWords, *params)) : unbuilt_dtype(params);
+}
+
 Used given(bool in_use, const char* text) {
   return in_use ? Used(text) : std::nullopt;
 }
@@ -85,8 +93,7 @@ constexpr Rule kRules[] = {
     {"plan.precision.compute",
      [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.compute); },
      "fp32, fp16 and bf16 are"},
-    {"plan.precision.params",
-     [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.params); }, "bf16 is"},
+    {"plan.precision.params", unbuilt_params, "params of the compute type are"},
     {"plan.precision.grads",
      [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.grads); }, "fp32 is"},
     {"plan.precision.optimizer_states",
@@ -99,6 +106,9 @@ constexpr Rule kRules[] = {
      "adamw and sgd are"},
     {"plan.lora", [](const Scenario& s) { return given(s.plan.lora.has_value(), "adapters"); },
      "lora: none"},
+    {"plan.overlap.tp",
+     [](const Scenario& s) { return given(s.plan.overlap.tp.value_or(false), "true"); },
+     "tp: false"},
     {"plan.offload.optimizer", [](const Scenario& s) { return above(s.plan.offload.optimizer, 0); },
      "optimizer: 0.0"},
     {"plan.offload.params", [](const Scenario& s) { return above(s.plan.offload.params, 0); },

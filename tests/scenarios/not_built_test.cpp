@@ -32,6 +32,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"{pp: 4, schedule: {kind: zb_h1}}", "`plan.schedule.kind`: zb_h1 is not built yet"},
         Case{"{precision: {compute: nvfp4}}", "`plan.precision.compute`: nvfp4 is not built yet"},
         Case{"{optimizer: muon}", "`plan.optimizer`: muon is not built yet"},
+        Case{"{overlap: {tp: true}}", "`plan.overlap.tp`: true is not built yet"},
+        Case{"{precision: {compute: bf16, params: fp32}}",
+             "`plan.precision.params`: fp32 is not built yet"},
         Case{"{lora: {rank: 16}}", "`plan.lora`: adapters is not built yet"},
         Case{"{offload: {params: 0.5}}", "`plan.offload.params`: 0.5 is not built yet"},
         Case{"{logits: {cross_entropy: chunked}}",
@@ -41,7 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(NotBuilt, WhatIsBuiltIsNotNamed) {
   const Scenario scenario = load_one(
       tiny_scenario("{cp: 1, ep: 1, sharding: {kind: zero1, shard_degree: 16}, optimizer: sgd, "
-                    "lora: none, offload: {params: 0.0}, cuda_graphs: false}"));
+                    "lora: none, offload: {params: 0.0}, cuda_graphs: false, overlap: {tp: false}, "
+                    "precision: {compute: fp32, params: fp32}}"));
   EXPECT_TRUE(scenario.not_built.empty());
 }
 
