@@ -1,10 +1,13 @@
 #include "planning/simulate.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <future>
 
 #include "core/check.h"
 #include "models/architectures/parameters.h"
+#include "models/cost/peak_rate.h"
 #include "models/cost/profile.h"
 #include "models/cost/profile_cost.h"
 #include "plan/lower.h"
@@ -16,11 +19,23 @@
 #include "planning/provenance.h"
 #include "planning/utilization.h"
 #include "report/bottleneck.h"
+#include "scenarios/scenario_place.h"
 #include "sim/engine/simulate_step.h"
 
 namespace windtunnel {
 
 namespace {
+
+/// A type the device does not multiply in has no time.
+void require_rate(const Lowered& lowered, const Profile& profile) {
+  const Dtype compute = lowered.resolved.plan.compute;
+  if (has_peak_rate(profile, compute)) return;
+  const Scenario& s = lowered.resolved.scenario;
+  throw InputError({diagnostic_at(s, "plan.precision.compute",
+                                  fmt::format("the profile of {} has no rate of {} products",
+                                              s.cluster.device, name_of(compute)),
+                                  "a type the profile lists under chip.tensor_flops")});
+}
 
 /// Half width of a two-sided 90 % interval of a normal, in standard deviations.
 constexpr double kNinetyPercent = 1.645;
@@ -109,6 +124,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
   std::future<MemoryAnswer> memory;  // needs no clock, so it runs beside the sweep
   if (!unit) {
     model.emplace(profile_of(scenario));
+    require_rate(out.lowered, model->profile());
     memory = std::async(std::launch::async,
                         [&] { return memory_answer(out.lowered, model->profile()); });
   }
@@ -123,7 +139,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
   if (model) {
     out.report.memory = memory.get();
     fill_provenance(out.report, program, priced, *model);
-    fill_utilization(out.report, out.lowered.resolved, model->profile());
+    fill_utilization(out.report, out.lowered.resolved, program, model->profile());
   }
   fill_bottleneck(out.report);
   if (options.trace)

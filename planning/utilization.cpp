@@ -2,44 +2,63 @@
 
 #include "core/check.h"
 #include "models/architectures/flops.h"
+#include "models/cost/attention_cost.h"
+#include "models/cost/gemm_problem.h"
 #include "models/cost/peak_rate.h"
 
 namespace windtunnel {
 
 namespace {
 
-Recomputed recomputed_of(const ResolvedPlan& plan) {
-  if (plan.recompute == RecomputeKind::full &&
-      plan.recompute_layers.kind == RecomputeLayers::Kind::all)
-    return Recomputed::layers;
-  return plan.recomputes(RecomputeModule::core_attention) ? Recomputed::core_attention
-                                                          : Recomputed::nothing;
+double flops_of(const Shape& shape) {
+  switch (row_of(shape.kernel).cls) {
+    case KernelClass::gemm: {
+      double sum = 0.0;
+      for (const GemmProblem& problem : gemm_problems(shape)) sum += problem.flops();
+      return sum;
+    }
+    case KernelClass::attention:
+      return attention_flops(shape);
+    default:
+      return 0.0;
+  }
 }
 
 }  // namespace
 
-void fill_utilization(StepReport& report, const ResolvedScenario& resolved,
+Flops executed_flops(const Program& program) {
+  std::vector<double> of_segment;
+  for (const Segment& segment : program.segments) {
+    double sum = 0.0;
+    for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
+      const Op& op = program.ops[i];
+      if (op.kind == OpKind::compute) sum += flops_of(program.shapes[op.shape]);
+    }
+    of_segment.push_back(sum);
+  }
+  double sum = 0.0;
+  for (const Role& role : program.roles) {
+    for (const Call& call : role.calls) sum += of_segment[call.segment];
+  }
+  const double ranks_of_role =
+      static_cast<double>(program.mesh.ranks()) / static_cast<double>(program.roles.size());
+  return {sum * ranks_of_role};
+}
+
+void fill_utilization(StepReport& report, const ResolvedScenario& resolved, const Program& program,
                       const Profile& profile) {
   const Scenario& s = resolved.scenario;
   if (report.step_time_s <= 0) return;
   const FlopConvention* convention = find_flop_convention("megatron");
   CHECK(convention != nullptr, "the convention is a row of the table");
   const FlopQuery query{.sequence = s.batch.sequence};
-  const double tokens = static_cast<double>(s.batch.global * s.batch.sequence);
+  const double tokens = static_cast<double>(s.batch.global) * static_cast<double>(s.batch.sequence);
   const FlopsPerSecond peak{peak_rate(profile, resolved.plan.compute).value *
                             static_cast<double>(s.cluster.devices())};
   const Flops model_flops = convention->per_token(s.model, query) * tokens;
-  const bool flash = resolved.plan.attention == AttentionKind::flash;
-  const Flops executed =
-      executed_flops_per_token(s.model, {.flops = query,
-                                         .span = AttentionSpan::causal,
-                                         .recomputed = recomputed_of(resolved.plan),
-                                         .backward = flash ? AttentionBackward::flash
-                                                           : AttentionBackward::stored_scores}) *
-      tokens;
   report.flop_convention = "megatron (causal attention counted half)";
   report.mfu = flops_utilization(model_flops, {report.step_time_s}, peak);
-  report.hfu = flops_utilization(executed, {report.step_time_s}, peak);
+  report.hfu = flops_utilization(executed_flops(program), {report.step_time_s}, peak);
 }
 
 }  // namespace windtunnel

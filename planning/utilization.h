@@ -3,13 +3,19 @@
 
 #include "models/cost/profile.h"
 #include "plan/resolved.h"
+#include "program/program.h"
 #include "report/step_report.h"
 
 namespace windtunnel {
 
+/// FLOPs of the matrix products and attention kernels that all ranks run in one step.
+Flops executed_flops(const Program& program);
+
 /// Convention `megatron`: causal attention counted half, recomputation not counted. HFU is what is
-/// executed: recomputation and a flash kernel's fifth product on top. Peak: the device's dense rate
-/// of the compute type. Precondition: report.step_time_s is set.
-void fill_utilization(StepReport& report, const ResolvedScenario& resolved, const Profile& profile);
+/// executed: recomputation, a flash kernel's fifth product, the padded rows of the head, and the
+/// masked half of the scores where unfused attention computes it. Peak: the device's dense rate of
+/// the compute type. Precondition: report.step_time_s is set.
+void fill_utilization(StepReport& report, const ResolvedScenario& resolved, const Program& program,
+                      const Profile& profile);
 
 }  // namespace windtunnel
