@@ -17,11 +17,21 @@ namespace {
 constexpr std::size_t kBufferBytes = 1 << 20;  // one system call per MiB
 constexpr int kNameTries = 100;                // leftovers of killed processes with our id
 
-/// Where the bytes will stand: the file a symbolic link leads to, else the path itself.
+constexpr int kMostLinks = 40;  // in a row: what Linux follows
+
+/// Where the bytes will stand: the file a symbolic link leads to, also one that is not there yet,
+/// else the path itself.
 std::filesystem::path follow_links(const std::filesystem::path& path) {
-  std::error_code ignored;
-  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, ignored);
-  return ignored || resolved.empty() ? path : resolved;
+  std::filesystem::path at = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code ignored;
+    const std::filesystem::path resolved = std::filesystem::weakly_canonical(at, ignored);
+    if (ignored || resolved.empty()) return path;
+    const std::filesystem::path next = std::filesystem::read_symlink(resolved, ignored);
+    if (ignored) return resolved;  // no link
+    at = resolved.parent_path() / next;
+  }
+  return path;
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& target) {
@@ -79,17 +89,37 @@ void AtomicFile::open_in_place() {
 }
 
 void AtomicFile::open_temporary() {
+  // Without a name it is gone with the process, however that ends; giving it one takes /proc.
+  if (::access("/proc/self/fd", X_OK) == 0) {
+    descriptor_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    nameless_ = descriptor_ >= 0;
+  }
+  if (!nameless_) {  // a file system that has no such files
+    take_name([this](const char* name) {
+      descriptor_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      return descriptor_ >= 0;
+    });
+  }
+}
+
+void AtomicFile::name_temporary() {
+  const std::string open_file = "/proc/self/fd/" + std::to_string(descriptor_);
+  take_name([&](const char* name) {
+    return ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+  });
+  nameless_ = false;
+}
+
+void AtomicFile::take_name(const std::function<bool(const char*)>& take) {
   const std::string stem = ".windtunnel-" + std::to_string(::getpid()) + "-";
-  for (int i = 0; i < kNameTries && descriptor_ < 0; ++i) {
+  for (int i = 0; i < kNameTries; ++i) {
     temporary_ = folder_of(target_) / (stem + std::to_string(i) + ".tmp");
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && errno != EEXIST) break;
+    if (take(temporary_.c_str())) return;
+    if (errno != EEXIST) break;
   }
-  if (descriptor_ < 0) {
-    const int error_number = errno;
-    temporary_.clear();  // not ours to remove
-    fail("write", error_number);
-  }
+  const int error_number = errno;
+  temporary_.clear();  // not ours to remove
+  fail("write", error_number);
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -112,11 +142,13 @@ void AtomicFile::flush() {
 void AtomicFile::commit() {
   CHECK(descriptor_ >= 0, "a file is committed once");
   flush();
-  if (!temporary_.empty() && !sync(descriptor_)) fail("write", errno);
+  const bool in_place = temporary_.empty() && !nameless_;
+  if (!in_place && !sync(descriptor_)) fail("write", errno);
+  if (nameless_) name_temporary();
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0) fail("write", errno);
-  if (temporary_.empty()) return;
+  if (in_place) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("replace", errno);
   temporary_.clear();
   // The rename itself survives a power cut only once its folder is on disk. A folder that cannot be

@@ -1,9 +1,10 @@
 #pragma once
 // Files written whole or not at all.
 //
-// An `AtomicFile` collects bytes in a temporary file in the folder of its target; `commit()` syncs
-// it, renames it over the target and syncs the folder. Until then, and after any error, the target
-// is as it was and the temporary file is gone. A symbolic link is followed, an existing file keeps
+// An `AtomicFile` collects bytes in a temporary file in the folder of its target, without a name
+// where the file system can; `commit()` syncs it, renames it over the target and syncs the folder.
+// Until then, and after any error, the target is as it was and the temporary file is gone, a
+// nameless one also when the process is killed. A symbolic link is followed, an existing file keeps
 // its permissions. What is no regular file (a pipe, /dev/stdout) cannot be renamed over: bytes go
 // straight to it.
 //
@@ -11,6 +12,7 @@
 // names the path and what the system said.
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -32,15 +34,19 @@ class AtomicFile {
  private:
   void open_in_place();
   void open_temporary();
+  void name_temporary();
+  /// Tries free names for the temporary file until `take` has one; errno says why it has not.
+  void take_name(const std::function<bool(const char*)>& take);
   void flush();
   void discard() noexcept;
   [[noreturn]] void fail(std::string_view action, int error_number);
 
   std::filesystem::path path_;       // as the user wrote it, for messages
   std::filesystem::path target_;     // with links resolved
-  std::filesystem::path temporary_;  // empty when bytes go straight to the target
+  std::filesystem::path temporary_;  // empty: it has no name, or bytes go straight to the target
   std::string buffer_;
   int descriptor_ = -1;
+  bool nameless_ = false;  // the temporary file
 };
 
 /// One call for content that is at hand.

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -123,6 +124,27 @@ TEST_F(AtomicFileTest, ALeftoverOfAKilledProcessIsNoObstacle) {
   write_file_atomically(folder_ / "a.txt", "whole");
   EXPECT_EQ(read(folder_ / "a.txt"), "whole");
   EXPECT_EQ(read(folder_ / leftover), "half");
+}
+
+TEST_F(AtomicFileTest, ALinkToAFileThatIsNotThereYetIsFollowed) {
+  fs::create_symlink("real.txt", folder_ / "link.txt");
+  write_file_atomically(folder_ / "link.txt", "new");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link.txt"));
+  EXPECT_EQ(read(folder_ / "real.txt"), "new");
+}
+
+TEST_F(AtomicFileTest, AKilledProcessLeavesNothing) {
+  const int probe = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY, 0666);
+  if (probe < 0) GTEST_SKIP() << "this file system has no files without names";
+  ::close(probe);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile file(folder_ / "a.txt");
+    file.write(std::string(std::size_t{3} << 20, 'x'));
+    ::_exit(0);  // no destructor runs, as after a signal
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(entries(folder_), 0);
 }
 
 TEST_F(AtomicFileTest, APipeIsWrittenToAndStays) {
