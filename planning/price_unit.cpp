@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "core/check.h"
+#include "planning/clock_range.h"
 #include "planning/pricing.h"
 
 namespace windtunnel {
@@ -63,8 +64,7 @@ PricedProgram price_unit(const Program& program, const Cluster& cluster) {
   const UnitCosts& unit = *cluster.unit;
   PricedProgram priced;
   priced.item_of_op.assign(program.ops.size(), kNone);
-  priced.costs.duration.assign(program.ops.size(), 0);
-  priced.costs.launch = {to_picoseconds(unit.launch)};
+  std::vector<Seconds> seconds(program.ops.size());
   for (const Segment& segment : program.segments) {
     std::set<int> wholly_recomputed;
     for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
@@ -79,13 +79,17 @@ PricedProgram price_unit(const Program& program, const Cluster& cluster) {
       const bool first = layer_work && seen.insert({op.layer, op.phase, op.recompute}).second;
       // Recomputing part of a layer is free here: F stands for a whole forward.
       const bool carries = first && (!op.recompute || wholly_recomputed.contains(op.layer));
-      priced.costs.duration[i] = to_picoseconds(op_cost(unit, op, carries));
+      seconds[i] = op_cost(unit, op, carries);
     }
   }
   for (const Role& role : program.roles) {
     const auto it = unit.stage_scale.find(role.pipeline_rank);
     priced.costs.role_factor.push_back(it == unit.stage_scale.end() ? 1.0 : it->second);
   }
+  check_clock_range(
+      program, {.of_op = seconds, .launch = unit.launch, .role_factor = priced.costs.role_factor});
+  priced.costs.launch = {to_picoseconds(unit.launch)};
+  for (const Seconds s : seconds) priced.costs.duration.push_back(to_picoseconds(s));
   return priced;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/counter_random.h"
+#include "planning/clock_range.h"
 #include "sim/network/placement.h"
 
 namespace windtunnel {
@@ -126,12 +127,22 @@ Theft compute_theft() {
   return theft;
 }
 
+/// What the nominal draw's ops cost, by op.
+std::vector<Seconds> nominal_seconds(const PricedProgram& priced) {
+  std::vector<Seconds> seconds;
+  for (const std::uint32_t item : priced.item_of_op)
+    seconds.push_back(item == kNone ? Seconds{} : priced.items[item].cost.time);
+  return seconds;
+}
+
 }  // namespace
 
 PricedProgram price(const Program& program, const CostModel& model, const Cluster& cluster,
                     const PricingOptions& options) {
   CHECK(options.draws >= 1, "the nominal draw is always there");
   PricedProgram priced = Pricer(program, model, cluster).run();
+  const PricedItem launch{.cost = model.host(HostItem::kernel_launch)};
+  check_clock_range(program, {.of_op = nominal_seconds(priced), .launch = launch.cost.time});
   const std::size_t draws = static_cast<std::size_t>(options.draws);
   std::vector<Picoseconds> item_times(priced.items.size() * draws);
   for (std::size_t i = 0; i < priced.items.size(); ++i) {
@@ -151,7 +162,6 @@ PricedProgram price(const Program& program, const CostModel& model, const Cluste
     for (std::size_t d = 0; d < draws; ++d)
       costs.duration[op * draws + d] = item_times[item * draws + d];
   }
-  const PricedItem launch{.cost = model.host(HostItem::kernel_launch)};
   for (int d = 0; d < options.draws; ++d) {
     costs.launch.push_back(to_picoseconds(
         launch.cost.time * factor(model, launch, priced.items.size(), options.seed, d)));

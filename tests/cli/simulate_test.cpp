@@ -112,6 +112,31 @@ TEST_F(Simulate, AFullDiskUnderTheTraceIsSaid) {
   expect_contains(f.err, "No space left");
 }
 
+TEST_F(Simulate, ATraceDoesNotReplaceItsScenario) {
+  const Finished f = shell(
+      "cp $DATA/unit.yaml one.yaml && ln -s one.yaml link && "
+      "$WINDTUNNEL simulate one.yaml --trace link");
+  EXPECT_EQ(f.exit_code, 2);
+  expect_contains(f.err, "link: error: is the scenario");
+  expect_contains(read_file(folder / "work" / "one.yaml"), "id: unit");
+}
+
+TEST_F(Simulate, AStepLongerThanItsClockIsRefused) {
+  for (const char* edit :
+       {"s/F: \"1 s\"/F: \"20 d\"/", "s/F: \"1 s\"/F: \"1e9 d\"/",
+        "s/layer:/launch: \"1 d\", layer:/", "s/layer:/hop: \"1e6 d\", layer:/"}) {
+    const Finished f = shell(std::string("sed -e '") + edit +
+                             "' $DATA/unit.yaml > long.yaml && $WINDTUNNEL simulate long.yaml");
+    EXPECT_EQ(f.exit_code, 2) << edit << f.out;
+    expect_contains(f.err, "s are not simulated");
+  }
+  const Finished slow = shell(
+      "sed -e 's/nodes: 1/nodes: 2, network: {nics_per_node: 1, nic_bandwidth: 0.001 B\\/s}/' "
+      "-e 's/tp: 2/tp: 4/' $DATA/small.yaml > slow.yaml && $WINDTUNNEL simulate slow.yaml");
+  EXPECT_EQ(slow.exit_code, 2) << slow.out;
+  expect_contains(slow.err, "s are not simulated");
+}
+
 TEST_F(Simulate, ATraceIsOfOneScenario) {
   const Finished several = windtunnel("simulate $DATA/set.yaml --trace step.json");
   EXPECT_EQ(several.exit_code, 2);
