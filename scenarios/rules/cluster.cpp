@@ -46,6 +46,23 @@ void check_index(const Scenario& s, const Index& index, std::vector<Diagnostic>&
                                    fmt::format("the cluster has {}, counted from 0", index.count)));
 }
 
+/// A factor's range is that of the simulator's fixed-point products.
+void check_stage_scale(const Scenario& s, std::vector<Diagnostic>& problems) {
+  constexpr double kLeastScale = 0.001, kMostScale = 1000;
+  if (!s.cluster.unit) return;
+  for (const auto& [stage, scale] : s.cluster.unit->stage_scale) {
+    const std::string key = fmt::format("cluster.unit.stage_scale.{}", stage);
+    if (stage >= s.plan.pp) {
+      problems.push_back(diagnostic_at(s, key, fmt::format("there is no pipeline stage {}", stage),
+                                       fmt::format("the plan has {}, counted from 0", s.plan.pp)));
+    } else if (scale < kLeastScale || scale > kMostScale) {
+      problems.push_back(diagnostic_at(s, key,
+                                       fmt::format("a stage's factor of {} is out of range", scale),
+                                       fmt::format("from {} to {}", kLeastScale, kMostScale)));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Diagnostic> check_cluster(const Scenario& s) {
@@ -53,6 +70,7 @@ std::vector<Diagnostic> check_cluster(const Scenario& s) {
   const std::int64_t devices = s.cluster.devices();
   check_network(s, problems);
   check_unit(s, problems);
+  check_stage_scale(s, problems);
   for (std::size_t i = 0; i < s.cluster.degraded.size(); ++i) {
     const Degraded& entry = s.cluster.degraded[i];
     const std::string key = fmt::format("cluster.degraded.{}", i);

@@ -18,7 +18,7 @@ struct Magnitude {
 
 /// Half of 2^63, so that a sum of two still fits.
 constexpr double kMostBytes = 4.6e18;
-/// Program ops keep layers and chunks in 16 bits.
+/// Program ops keep layers, chunks and stages in 16 bits.
 constexpr double kMostLayers = 32'000;
 constexpr double kMostDevices = 1e8;
 constexpr double kWidestElement = 8.0;  // bytes
@@ -36,6 +36,9 @@ std::vector<Diagnostic> check_magnitudes(const Scenario& s) {
   const Magnitude magnitudes[] = {
       {"cluster.nodes", "devices", static_cast<double>(s.cluster.devices()), kMostDevices},
       {"model.layers", "layers", layers, kMostLayers},
+      {"plan.pp", "pipeline stages", static_cast<double>(s.plan.pp), kMostLayers},
+      {"plan.schedule.virtual_stages", "virtual stages",
+       static_cast<double>(s.plan.schedule.virtual_stages.value_or(1)), kMostLayers},
       {"batch.micro", "bytes of the widest activation", tokens * widest * kWidestElement,
        kMostBytes},
       {"batch.sequence", "bytes of the attention scores", scores * kWidestElement, kMostBytes},
@@ -47,7 +50,7 @@ std::vector<Diagnostic> check_magnitudes(const Scenario& s) {
     if (size.value <= size.most) continue;
     problems.push_back(
         diagnostic_at(s, size.key,
-                      fmt::format("{:.2g} {} are more than the {:.2g} that can be counted",
+                      fmt::format("{:.5g} {} are more than the {:.5g} that can be counted",
                                   size.value, size.what, size.most),
                       ""));
   }
