@@ -17,6 +17,10 @@ bool ResolvedPlan::recomputes(RecomputeModule module) const {
 
 namespace {
 
+/// Passes of a micro-batch through a chunk, forward and backward together, in one step. Each takes
+/// a few calls: as many as this are some GB, and thousands of times what runs use.
+constexpr std::int64_t kMostPasses = 20'000'000;
+
 /// Collects values with their origins, and errors with their places.
 class Resolver {
  public:
@@ -119,8 +123,17 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
   p.micro_batch_group =
       r.take("plan.schedule.micro_batch_group", part.micro_batch_group, p.pp, "computed (pp)");
   const int chunks = p.pp * p.virtual_stages;
+  if (static_cast<std::int64_t>(chunks) * p.micro_batches > kMostPasses) {
+    r.error("batch.global",
+            std::to_string(p.micro_batches) + " micro-batches through " + std::to_string(chunks) +
+                " chunks are more passes than the " + std::to_string(kMostPasses) +
+                " a program may have",
+            "a larger micro, a smaller global batch or fewer virtual_stages");
+  }
   if (part.layers_per_stage) {
     p.layers_per_chunk = r.take("plan.schedule.layers_per_stage", part.layers_per_stage, {}, "");
+    // On one device the virtual stages follow each other: they are one chunk.
+    if (p.pp == 1) p.layers_per_chunk = {static_cast<int>(s.model.layers)};
   } else {
     const LayerSplitResult split = split_layers(s.model, chunks, rules.layer_split);
     p.layers_per_chunk = split.layers;
@@ -141,8 +154,10 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
                   std::to_string(group) +
                   " is refused by the schedule: a group lies in [pp, micro-batches] and the last "
                   "is 0 or >= pp",
-              "raise batch.global or lower micro so that each replica runs a multiple of pp "
-              "micro-batches");
+              part.micro_batch_group
+                  ? "micro_batch_group: auto takes pp; a multiple of pp micro-batches always runs"
+                  : "raise batch.global or lower micro so that each replica runs a multiple of pp "
+                    "micro-batches");
     }
   }
 }

@@ -81,5 +81,26 @@ TEST(Resolve, InterleavingThatTheScheduleRefuses) {
   EXPECT_THROW(resolve(load_scenarios_text(text, "test.yaml").scenarios.front()), InputError);
 }
 
+TEST(Resolve, VirtualStagesOfOneDeviceAreOneChunk) {
+  const ResolvedScenario r =
+      resolved("", "{schedule: {virtual_stages: 2, layers_per_stage: [3, 5]}}");
+  EXPECT_EQ(r.plan.virtual_stages, 1);
+  EXPECT_EQ(r.plan.layers_per_chunk, std::vector<int>{8});
+}
+
+TEST(Resolve, MorePassesThanAProgramMayHaveAreRefused) {
+  const std::string text =
+      "model: {layers: 8, hidden: 64, ffn: 256, heads: 8, vocab: 1000}\n"
+      "cluster: {device: a100-sxm-80gb, devices_per_node: 8, nodes: 1}\n"
+      "batch: {global: 500000000, micro: 1, sequence: 32}\n"
+      "plan: {pp: 4}\n";
+  try {
+    resolve(load_scenarios_text(text, "test.yaml").scenarios.front());
+    FAIL() << "250,000,000 micro-batches through 4 chunks";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("more passes"), std::string::npos) << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace windtunnel
