@@ -199,6 +199,8 @@ void TransformerLayer::recompute_before_backward() {
     if (recompute_norm_) forward_mlp_norm();
     forward_mlp_in();
     forward_activation();
+    reduce_rows(d_, z_, linear_forward(d_, params_, fc2_linear(p_, z_), t_.activation, "fc2"),
+                z_.hidden);
   } else {
     if (recompute_norm_) forward_mlp_norm();
     if (recompute_activation_) forward_activation();
@@ -220,6 +222,8 @@ SlotId TransformerLayer::backward(SlotId dy) {
     if (recompute_attention_) {
       forward_qkv();
       forward_core_attention();
+      reduce_rows(d_, z_, linear_forward(d_, params_, o_linear(p_, z_), t_.context, "o"),
+                  z_.hidden);
     }
     d_.recompute = false;
   }

@@ -78,5 +78,36 @@ TEST(CrossEntropy, ReductionsOverTp) {
             (std::vector<std::int64_t>{32, 64}));
 }
 
+/// Ops run again in backward, of one micro-batch: products, gathers and scatters over tp.
+struct RunAgain {
+  int products = 0, gathers = 0, scatters = 0;
+  friend bool operator==(const RunAgain&, const RunAgain&) = default;
+};
+
+RunAgain run_again(const std::string& module) {
+  const Program program = lowered(
+      "{tp: 2, sequence_parallel: true, recompute: {kind: selective, modules: [" + module + "]}}");
+  RunAgain again;
+  for (const Op& op : program.ops) {
+    if (!op.recompute) continue;
+    if (op.kind == OpKind::collective) {
+      again.gathers += op.collective == Collective::all_gather;
+      again.scatters += op.collective == Collective::reduce_scatter;
+    } else if (op.kind == OpKind::compute) {
+      again.products += row_of(program.shapes[op.shape].kernel).cls == KernelClass::gemm;
+    }
+  }
+  return again;
+}
+
+// A checkpointed module runs its whole forward again, both linears and their transfers (Megatron,
+// core/tensor_parallel/random.py); one output alone takes only what makes it. Two layers.
+TEST(Recompute, AModuleRunsItsWholeForwardAgain) {
+  EXPECT_EQ(run_again("mlp"), (RunAgain{2 * 2, 2, 2}));
+  EXPECT_EQ(run_again("attention"), (RunAgain{2 * 2, 2, 2}));
+  EXPECT_EQ(run_again("core_attention"), (RunAgain{}));
+  EXPECT_EQ(run_again("activation"), (RunAgain{}));
+}
+
 }  // namespace
 }  // namespace windtunnel
