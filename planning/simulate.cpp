@@ -102,6 +102,9 @@ StepReport head_of(const Lowered& lowered) {
   report.id = s.id;
   report.name = s.name;
   report.parameters = count_parameters(s.model).total();
+  if (s.model.position == PositionKind::learned && s.batch.sequence > s.model.max_positions) {
+    report.parameters += (s.batch.sequence - s.model.max_positions) * s.model.hidden;
+  }
   report.assumptions = lowered.resolved.assumptions;
   fill_plan_lines(report, lowered.resolved);
   return report;

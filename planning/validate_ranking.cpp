@@ -25,7 +25,7 @@ double predicted_time(const RankedRun& run) {
 /// -1, 0, 1: is a measured to be faster than, tied with, slower than b?
 int measured_order(const RankedRun& a, const RankedRun& b) {
   const double x = measured_time(a), y = measured_time(b);
-  if (std::isinf(x) && std::isinf(y)) return 0;
+  if (x == y) return 0;  // two that ran out of memory among them
   const double difference = std::max(x, y) / std::min(x, y) - 1.0;
   if (difference < std::max(a.spread, b.spread)) return 0;
   return x < y ? -1 : 1;

@@ -66,6 +66,16 @@ TEST(ExecutedFlops, SomeLayersRecomputedCountAsSome) {
   EXPECT_NEAR((flops("every 2") - none) / (all - none), 0.5, kExact);
 }
 
+// Embedding, positions, head and last norm; per layer 12 h^2 + 13 h.
+TEST(Simulate, CountsTheRowsOfALearnedPositionTable) {
+  const std::string text =
+      "model: {layers: 2, hidden: 64, ffn: 256, heads: 8, vocab: 1024}\n"
+      "cluster: {device: a100-sxm-80gb, devices_per_node: 1, nodes: 1}\n"
+      "batch: {global: 1, micro: 1, sequence: 32}\n";
+  const StepReport report = check(load_scenarios_text(text, "test.yaml").scenarios.front());
+  EXPECT_EQ(report.parameters, 2 * 1024 * 64 + 32 * 64 + 2 * 64 + 2 * (12 * 64 * 64 + 13 * 64));
+}
+
 TEST(Simulate, RefusesATypeTheDeviceDoesNotMultiplyIn) {
   const std::string text =
       "model: {layers: 2, hidden: 64, ffn: 256, heads: 8, vocab: 1024}\n"

@@ -42,6 +42,12 @@ TEST(KendallTau, ASpreadOfTheRowReplacesTheFivePercent) {
   EXPECT_FALSE(rank_group(runs).kendall_tau);
 }
 
+TEST(KendallTau, EqualTimesAreATieWhateverTheSpread) {
+  std::vector runs = {run(1.00, 2), run(1.00, 1)};
+  for (RankedRun& r : runs) r.spread = 0.0;
+  EXPECT_FALSE(rank_group(runs).kendall_tau);
+}
+
 TEST(KendallTau, APairThePredictionDoesNotTellApartCountsBelowOnly) {
   const std::vector runs = {run(1, 5), run(2, 5), run(3, 6)};
   EXPECT_DOUBLE_EQ(*rank_group(runs).kendall_tau, 2.0 / 3.0);
