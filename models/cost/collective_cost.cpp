@@ -145,7 +145,9 @@ double scaled_to_nic(const Profile& profile, const CollectiveQuery& q, const Col
   const auto& [largest, longest] = c.points.back();
   const double reached = largest / (longest - fixed);  // B/s of the streaming part
   const Placement& p = q.placement;
-  const double alone = reached / c.nic_bandwidth * p.nic_bandwidth.value / p.oversubscription;
+  const double nics = std::max(1.0, static_cast<double>(p.nics_per_node) / p.devices_per_node);
+  const double alone =
+      reached / c.nic_bandwidth * nics * p.nic_bandwidth.value / p.oversubscription;
   return fixed + extra_network_us(p) * 1e-6 +
          streaming * reached / std::min(alone, pair_network_bandwidth(profile, p).value);
 }

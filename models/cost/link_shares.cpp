@@ -20,6 +20,12 @@ double node_bandwidth(const Placement& p) {
   return p.nic_bandwidth.value * p.nics_per_node / p.groups_sharing_nics;
 }
 
+/// Rate of the NICs beside one device: one, or several where a node has more NICs than devices.
+double device_bandwidth(const Placement& p) {
+  return p.nic_bandwidth.value *
+         std::max(1.0, static_cast<double>(p.nics_per_node) / p.devices_per_node);
+}
+
 GpuGeneration generation_of(const Profile& profile) {
   if (profile.chip.generation == "ampere") return GpuGeneration::ampere;
   if (profile.chip.generation == "hopper") return GpuGeneration::hopper;
@@ -35,16 +41,14 @@ Reach reach_of(const Placement& p) {
 
 BytesPerSecond group_network_bandwidth(const Profile& profile, const Placement& p) {
   CHECK(p.nics_per_node > 0 && p.nic_bandwidth.value > 0.0, "a group over nodes has a network");
-  const double reachable = p.nic_bandwidth.value * p.per_node *
-                           std::max(1.0, static_cast<double>(p.nics_per_node) / p.devices_per_node);
-  const double per_node =
-      std::min(node_bandwidth(p), reachable) * efficiency(profile, p.network) / p.oversubscription;
+  const double per_node = std::min(node_bandwidth(p), device_bandwidth(p) * p.per_node) *
+                          efficiency(profile, p.network) / p.oversubscription;
   return {per_node * p.nodes / p.domains};
 }
 
 BytesPerSecond pair_network_bandwidth(const Profile& profile, const Placement& p) {
   CHECK(p.nics_per_node > 0 && p.nic_bandwidth.value > 0.0, "a group over nodes has a network");
-  return {std::min(p.nic_bandwidth.value, node_bandwidth(p)) * efficiency(profile, p.network) /
+  return {std::min(device_bandwidth(p), node_bandwidth(p)) * efficiency(profile, p.network) /
           p.oversubscription};
 }
 

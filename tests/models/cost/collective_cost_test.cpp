@@ -120,6 +120,13 @@ TEST(CollectiveCost, TransfersUseTheirLink) {
   EXPECT_NEAR(shared / 24.0, 1.0, 0.02);
 }
 
+TEST(CollectiveCost, TheNicsOfADeviceCarryItsTransferTogether) {
+  const Profile p = load_public_profile("h100-sxm-80gb");
+  const double one = busbw(p, CommKind::send_recv, 67108864, across(2, 1, 8, 400));
+  const double four = busbw(p, CommKind::send_recv, 67108864, across(2, 1, 32, 100));
+  EXPECT_DOUBLE_EQ(four, one);
+}
+
 TEST(CollectiveCost, TheNetworksLatencyDelaysTransfers) {
   const Profile p = load_public_profile("h100-sxm-80gb");
   Placement far = across(2, 1, 8, 400);
