@@ -7,8 +7,8 @@
 //   per node  = min(q r / groups, k max(1, q/d) r) e / oversubscription
 //   per island = per node * nodes / islands
 // A transfer between two ranks uses the NICs of one device: min(max(1, q/d) r, q r / groups) e /
-// oversubscription. Sources of e: profile `links.network_efficiency`; NICs of one device work as one
-// (aws/aws-ofi-nccl, multi-rail).
+// oversubscription. Sources of e: profile `links.network_efficiency`; NICs of one device work as
+// one (aws/aws-ofi-nccl, multi-rail).
 
 #include "models/cost/nccl_tuner.h"
 #include "models/cost/profile.h"
