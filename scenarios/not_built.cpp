@@ -51,6 +51,12 @@ Used shard_degree(const Scenario& s) {
   return degree && *degree != dp ? Used(fmt::format("{}", *degree)) : std::nullopt;
 }
 
+/// These shard whatever the plan says of it, so without a kind the plan means sharding.
+Used sharding_preset(const Scenario& s) {
+  if (s.plan.sharding.kind) return std::nullopt;
+  return one_of(std::optional(s.plan.preset), {Preset::fsdp1, Preset::fsdp2}, kPresetWords);
+}
+
 Used unbuilt_dtype(const std::optional<Dtype>& dtype) {
   return one_of(dtype, {Dtype::fp8, Dtype::mxfp8, Dtype::nvfp4}, kComputeWords);
 }
@@ -88,6 +94,7 @@ constexpr Rule kRules[] = {
     {"plan.cp", [](const Scenario& s) { return above(s.plan.cp, 1); }, "cp: 1"},
     {"plan.ep", [](const Scenario& s) { return above(s.plan.ep, 1); }, "ep: 1"},
     {"plan.schedule.kind", schedule_kind, "gpipe, 1f1b and interleaved_1f1b are"},
+    {"plan.preset", sharding_preset, "sharding: {kind: none} for whole replicas"},
     {"plan.sharding.kind", sharding_kind, "none and zero1 are"},
     {"plan.sharding.shard_degree", shard_degree, "shard_degree: auto"},
     {"plan.precision.compute",
@@ -98,6 +105,8 @@ constexpr Rule kRules[] = {
      [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.grads); }, "fp32 is"},
     {"plan.precision.optimizer_states",
      [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.optimizer_states); }, "fp32 is"},
+    {"plan.precision.fp8_recipe", [](const Scenario& s) { return s.plan.precision.fp8_recipe; },
+     "fp8_recipe: auto"},
     {"plan.optimizer",
      [](const Scenario& s) {
        return one_of(s.plan.optimizer, {OptimizerKind::adam8bit, OptimizerKind::muon},
