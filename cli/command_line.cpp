@@ -54,6 +54,10 @@ std::string draws_problem(const std::string& text) {
          std::to_string(kMostDraws);
 }
 
+std::string trace_problem(const std::string& text) {
+  return text.empty() ? "names no file" : "";
+}
+
 void add_view(CLI::App& app, Options& options) {
   const auto view = [&](const char* flag, PlanView which, const char* doc) {
     app.add_flag_callback(
@@ -111,7 +115,8 @@ constexpr OptionRow kOptionRows[] = {
     {Option::trace,
      [](CLI::App& app, Options& o) {
        app.add_option("--trace", o.trace, "write the step to this file, for Perfetto")
-           ->type_name("PATH");
+           ->type_name("PATH")
+           ->check(CLI::Validator(trace_problem, ""));
      }},
     {Option::seed,
      [](CLI::App& app, Options& o) {

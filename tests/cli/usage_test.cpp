@@ -54,6 +54,7 @@ TEST_F(Usage, BadOptionsExitWithTwoAndSayWhich) {
       {"simulate a --draws 1", "0 (no interval) or from 2"},
       {"simulate a --draws x", "is no number: x"},
       {"simulate a --seed -1", "--seed"},
+      {"simulate a --trace ''", "--trace: names no file"},
       {"plan a --rank 1", "add --ops"},
       {"plan a --ops --rank -1", "is no rank: -1"},
       {"plan a --ops --grid", "--ops and --grid exclude each other"},
