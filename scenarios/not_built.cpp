@@ -132,6 +132,9 @@ constexpr Rule kRules[] = {
     {"plan.cuda_graphs",
      [](const Scenario& s) { return given(s.plan.cuda_graphs.value_or(false), "true"); },
      "cuda_graphs: false"},
+    {"plan.compile",
+     [](const Scenario& s) { return given(s.plan.compile.value_or(false), "true"); },
+     "compile: false"},
     {"workload.kind", [](const Scenario& s) { return given(s.workload.inference, "inference"); },
      "kind: training"},
 };

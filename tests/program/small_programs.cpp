@@ -40,7 +40,7 @@ scenarios:
       pp: 2
       sequence_parallel: true
       sharding: {kind: zero1, overlap_grad_reduce: true, overlap_param_gather: true, bucket: 30000}
-      overlap: {pp: true, tp: true}
+      overlap: {pp: true}
   - id: tied
     model: {name: toy, layers: 4, hidden: 64, ffn: 256, heads: 4, vocab: 512, tied_embeddings: true}
     plan: {pp: 4}

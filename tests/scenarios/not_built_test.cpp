@@ -42,7 +42,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"{offload: {params: 0.5}}", "`plan.offload.params`: 0.5 is not built yet"},
         Case{"{logits: {cross_entropy: chunked}}",
              "`plan.logits.cross_entropy`: chunked is not built yet"},
-        Case{"{cuda_graphs: true}", "`plan.cuda_graphs`: true is not built yet"}));
+        Case{"{cuda_graphs: true}", "`plan.cuda_graphs`: true is not built yet"},
+        Case{"{compile: true}", "`plan.compile`: true is not built yet"}));
 
 TEST(NotBuilt, WhatIsBuiltIsNotNamed) {
   const Scenario scenario = load_one(
