@@ -38,7 +38,8 @@ double& exposed(ExposedComm& e, const Program& program, std::uint32_t comm) {
   if (axes == kAxisTp) return e.tp;
   if (axes == kAxisCp) return e.cp;
   if (axes == kAxisEp) return e.ep;
-  if ((axes & kAxisPp) != 0 && axes != kAxisPp) return e.dp;  // the norm's barrier over all ranks
+  // The gradient norm spans the model; where there are replicas its barrier waits for theirs.
+  if ((axes & kAxisPp) != 0 && program.mesh.dp == 1) return program.mesh.pp > 1 ? e.pp : e.tp;
   return axes == kAxisPp ? e.pp : e.dp;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <future>
 
@@ -41,7 +42,14 @@ void require_rate(const Lowered& lowered, const Profile& profile) {
 constexpr double kNinetyPercent = 1.645;
 
 Profile profile_of(const Scenario& s) {
-  return s.profile == "auto" ? load_public_profile(s.cluster.device) : load_profile(s.profile);
+  if (s.profile != "auto") return load_profile(s.profile);
+  const std::vector<std::string> known = public_profile_devices();
+  if (std::find(known.begin(), known.end(), s.cluster.device) == known.end()) {
+    throw InputError({diagnostic_at(
+        s, "cluster.device", fmt::format("no public profile for device '{}'", s.cluster.device),
+        fmt::format("profile: PATH of one of yours; public ones: {}", fmt::join(known, ", ")))});
+  }
+  return load_public_profile(s.cluster.device);
 }
 
 /// Standard deviation of log(step time) over the draws: costs are log-normal, so is their sum
