@@ -6,6 +6,7 @@
 #include "plan/layer_split.h"
 #include "plan/preset_defaults.h"
 #include "plan/value_names.h"
+#include "scenarios/scenario_place.h"
 
 namespace windtunnel {
 
@@ -40,23 +41,7 @@ class Resolver {
   }
 
   void error(const std::string& key, std::string message, std::string hint) {
-    errors.push_back({.position = position(key),
-                      .message = std::move(message),
-                      .hint = std::move(hint),
-                      .source_line = {}});
-  }
-
-  SourcePosition position(std::string key) const {
-    while (true) {
-      if (const auto it = scenario_.positions.find(key); it != scenario_.positions.end())
-        return it->second;
-      const auto dot = key.rfind('.');
-      if (dot == std::string::npos) break;
-      key.resize(dot);
-    }
-    return scenario_.positions.empty()
-               ? SourcePosition{}
-               : SourcePosition{scenario_.positions.begin()->second.file, 0, 0};
+    errors.push_back(diagnostic_at(scenario_, key, std::move(message), std::move(hint)));
   }
 
   std::vector<ResolvedKey> keys;
@@ -218,6 +203,14 @@ void resolve_recompute(const Scenario& s, Resolver& r, ResolvedPlan& p, const st
       "plan.recompute.modules", part.modules,
       p.recompute == RecomputeKind::selective ? core : std::vector<RecomputeModule>{}, preset);
   p.recompute_layers = r.take("plan.recompute.layers", part.layers, RecomputeLayers{}, preset);
+  if (part.modules && !part.modules->empty() && p.recompute != RecomputeKind::selective) {
+    r.error("plan.recompute.modules", "modules are recomputed under kind: selective alone",
+            "recompute: {kind: selective, modules: [...]}");
+  }
+  if (part.layers && !part.kind) {
+    r.error("plan.recompute.layers", "layers are recomputed, and no kind says how",
+            "recompute: {kind: full, layers: ...} or {kind: selective, ...}");
+  }
 }
 
 void resolve_overlap(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {

@@ -71,6 +71,14 @@ TEST(Resolve, KeysThatAreNotBuiltAreRefusedByName) {
   }
 }
 
+TEST(Resolve, RecomputationWithoutAKindIsRefused) {
+  EXPECT_THROW(resolved("", "{recompute: {modules: [mlp]}}"), InputError);
+  EXPECT_THROW(resolved("", "{recompute: {layers: 2}}"), InputError);
+  EXPECT_THROW(resolved("", "{recompute: {kind: full, modules: [mlp]}}"), InputError);
+  EXPECT_EQ(resolved("", "{recompute: {kind: full, layers: 2}}").plan.recompute,
+            RecomputeKind::full);
+}
+
 TEST(Resolve, InterleavingThatTheScheduleRefuses) {
   // 64 sequences over dp 2 in micro-batches of 16: 2 micro-batches, fewer than pp = 4.
   const std::string text =
