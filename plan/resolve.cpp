@@ -285,6 +285,11 @@ ResolvedScenario resolve(const Scenario& s) {
     out.assumptions.push_back("stack.framework '" + s.stack.framework +
                               "' is not known: generic rules");
   }
+  if (out.rules.slowdown_sigma > 0) {
+    out.assumptions.push_back("runs like this under " + out.rules.name +
+                              " took longer than their parts, cause unknown: the interval's slow "
+                              "side allows for it");
+  }
   for (const std::string& a : s.assumed)
     out.assumptions.push_back("the source does not state " + a);
   if (!r.errors.empty()) throw InputError(std::move(r.errors));

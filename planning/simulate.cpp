@@ -89,9 +89,11 @@ void fill_time(StepReport& report, const Lowered& lowered, const StepTiming& tim
   report.breakdown = mean_breakdown(report.stages);
   wait_for_input(report, loader_period(s.data));
   const double stack = s.cluster.unit ? 0.0 : lowered.resolved.rules.time_sigma;
-  const double half = kNinetyPercent * std::hypot(log_sigma(timing), stack);
-  report.step_time_interval_s = {report.step_time_s * std::exp(-half),
-                                 report.step_time_s * std::exp(half)};
+  const double slowdown = s.cluster.unit ? 0.0 : lowered.resolved.rules.slowdown_sigma;
+  const double either_way = std::hypot(log_sigma(timing), stack);
+  report.step_time_interval_s = {
+      report.step_time_s * std::exp(-kNinetyPercent * either_way),
+      report.step_time_s * std::exp(kNinetyPercent * std::hypot(either_way, slowdown))};
   const double tokens = static_cast<double>(s.batch.global) * static_cast<double>(s.batch.sequence);
   report.tokens_per_s = report.step_time_s > 0 ? tokens / report.step_time_s : 0.0;
   report.tokens_per_s_per_device = report.tokens_per_s / static_cast<double>(s.cluster.devices());

@@ -4,21 +4,17 @@ namespace windtunnel {
 
 // The stack of Hagemann et al. 2023 (2311.05610), published as Aleph-Alpha/scaling @01b9d21. Read
 // there:
-// - core/nn/mlp.py: SwiGLU is silu(x) * gate of two column-parallel layers, unfused; each layer's
-// input passes
-//   its own copy-to-region, so backward reduces two gradients (linear/utils.py, blocking, in the
-//   compute type).
+// - core/nn/mlp.py: SwiGLU is silu(x) * gate of two column-parallel layers, unfused; the input of
+//   each passes its own copy-to-region, so backward reduces two gradients (linear/utils.py,
+//   blocking, in the compute type).
 // - core/nn/norm/rms_norm.py: an unfused norm multiplies its result by the weight, which keeps that
-// result;
-//   under sequence parallel it gathers, and the layers behind keep the gathered tensor.
+//   result; under sequence parallel it gathers, and the layers behind keep the gathered tensor.
 // - core/nn/attention/attention.py: flash attention reads the longest sequence with .item() in
-// every call.
+//   every call.
 // - transformer/model/layers/lm_head.py, losses/cross_entropy.py: logits are gathered over tp, cast
-// to fp32, and
-//   the loss is PyTorch's.
+//   to fp32, and the loss is PyTorch's.
 // - core/optimizer: gradients stay in the compute type and are all-reduced; each data-parallel rank
-// copies its
-//   slice to fp32, steps, and gathers the weights.
+//   copies its slice to fp32, steps, and gathers the weights.
 FrameworkRules aleph_alpha_rules(const Scenario& s) {
   FrameworkRules r;
   r.name = "aleph-alpha";
@@ -50,7 +46,8 @@ FrameworkRules aleph_alpha_rules(const Scenario& s) {
   // named above.
   r.host_layer = {.eager_ops = 70, .module_calls = 20, .backward_nodes = 60, .backward_calls = 6};
   r.host_ops_per_parameter = 6;
-  r.time_sigma = 0.08;
+  r.time_sigma = 0.055;
+  r.slowdown_sigma = 0.09;
   return r;
 }
 

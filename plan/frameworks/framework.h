@@ -99,6 +99,8 @@ struct FrameworkRules {
   // How far the step time may be off although every cost is right: what the stack does beyond these
   // rules (log-normal sigma; docs/uncertainty.md says where each comes from).
   double time_sigma = 0.08;
+  // The same for what such runs took on top, cause unknown: widens the interval's slow side alone.
+  double slowdown_sigma = 0.0;
   // Host
   HostCalls host_layer;            // one layer
   bool step_synchronizes = false;  // the host waits for the device at the end of every step
