@@ -18,14 +18,7 @@ void PrintTo(const GoldenCase& golden, std::ostream* out) {
   *out << golden.arguments;
 }
 
-class Golden : public ProgramTest, public testing::WithParamInterface<GoldenCase> {
- protected:
-  void SetUp() override {
-    folder = std::filesystem::path(testing::TempDir()) /
-             (std::string("windtunnel_golden_") + GetParam().file);
-    std::filesystem::create_directories(folder / "work");
-  }
-};
+class Golden : public ProgramTest, public testing::WithParamInterface<GoldenCase> {};
 
 TEST_P(Golden, OutputIsUnchanged) {
   const Finished f = windtunnel(GetParam().arguments);

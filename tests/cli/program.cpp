@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/temp_folder.h"
+
 namespace windtunnel {
 
 namespace fs = std::filesystem;
@@ -30,10 +32,7 @@ void expect_contains(const std::string& text, const std::string& part) {
 }
 
 void ProgramTest::SetUp() {
-  const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-  folder = fs::path(testing::TempDir()) /
-           (std::string("windtunnel_") + info->test_suite_name() + "_" + info->name());
-  fs::remove_all(folder);
+  folder = make_temp_folder();
   fs::create_directories(folder / "work");
 }
 

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "core/diagnostics.h"
+#include "tests/temp_folder.h"
 
 namespace windtunnel {
 namespace {
@@ -37,11 +38,7 @@ class AsOrdinaryUser {
 
 class AtomicFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "atomic_file.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
+  void SetUp() override { folder_ = make_temp_folder(); }
   void TearDown() override { fs::remove_all(folder_); }
 
   static std::string read(const fs::path& path) {

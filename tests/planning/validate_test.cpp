@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/diagnostics.h"
+#include "tests/temp_folder.h"
 
 namespace windtunnel {
 namespace {
@@ -35,12 +36,7 @@ Prediction fail_gpipe(const Scenario& scenario) {
 
 class Validate : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ =
-        fs::path(testing::TempDir()) /
-        (std::string("validate_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(folder_);
-  }
+  void SetUp() override { folder_ = make_temp_folder(); }
   void TearDown() override { fs::remove_all(folder_); }
 
   std::string write(const std::string& name, const std::string& text) {

@@ -10,6 +10,7 @@
 #include "core/diagnostics.h"
 #include "report/memory_counter.h"
 #include "tests/report/two_stage_trace.h"
+#include "tests/temp_folder.h"
 
 namespace windtunnel {
 namespace {
@@ -19,11 +20,7 @@ namespace fs = std::filesystem;
 
 class ChromeTrace : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::create_directories(folder_);
-  }
+  void SetUp() override { folder_ = make_temp_folder(); }
   void TearDown() override { fs::remove_all(folder_); }
 
   json written(const TracedProgram& traced) {

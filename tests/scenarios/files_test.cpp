@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/scenarios/loading.h"
+#include "tests/temp_folder.h"
 
 namespace windtunnel {
 namespace {
@@ -16,12 +17,7 @@ namespace fs = std::filesystem;
 /// A folder of its own, removed at the end.
 class Files : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() /
-              ("windtunnel_files_" + std::string(info->name()) + std::to_string(::getpid()));
-    fs::create_directories(folder_);
-  }
+  void SetUp() override { folder_ = make_temp_folder(); }
   void TearDown() override { fs::remove_all(folder_); }
 
   std::string write(const std::string& name, const std::string& text) const {

@@ -10,6 +10,7 @@
 #include "models/architectures/hf_config.h"
 #include "models/architectures/json_object.h"
 #include "models/architectures/model_problems.h"
+#include "tests/temp_folder.h"
 
 namespace windtunnel {
 namespace {
@@ -173,11 +174,7 @@ TEST(HfHostile, OneLongLine) {
 
 class HfFile : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(folder_);
-  }
+  void SetUp() override { folder_ = make_temp_folder(); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string load_error(const std::string& path) {

@@ -10,6 +10,7 @@
 
 #include "core/data_dir.h"
 #include "core/diagnostics.h"
+#include "tests/temp_folder.h"
 
 namespace windtunnel {
 namespace {
@@ -27,7 +28,8 @@ std::string public_path(const std::string& device) {
 
 /// The problems of a profile text, rendered; empty when it loads.
 std::string problems_of(const std::string& text) {
-  const std::string path = testing::TempDir() + "profile_under_test.json";
+  const std::filesystem::path folder = make_temp_folder();
+  const std::string path = (folder / "profile_under_test.json").string();
   std::ofstream(path) << text;
   std::string result;
   try {
@@ -35,7 +37,7 @@ std::string problems_of(const std::string& text) {
   } catch (const InputError& error) {
     result = error.what();
   }
-  std::remove(path.c_str());
+  std::filesystem::remove_all(folder);
   return result;
 }
 
