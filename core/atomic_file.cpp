@@ -25,7 +25,7 @@ std::filesystem::path follow_links(const std::filesystem::path& path) {
   std::filesystem::path at = path;
   for (int i = 0; i < kMostLinks; ++i) {
     std::error_code ignored;
-    const std::filesystem::path resolved = std::filesystem::weakly_canonical(at, ignored);
+    std::filesystem::path resolved = std::filesystem::weakly_canonical(at, ignored);
     if (ignored || resolved.empty()) return path;
     const std::filesystem::path next = std::filesystem::read_symlink(resolved, ignored);
     if (ignored) return resolved;  // no link

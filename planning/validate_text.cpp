@@ -26,22 +26,23 @@ std::string unsigned_percent(const std::optional<double>& fraction) {
   return percent(fraction, "{:.1f} %");
 }
 
-/// Half the interval's width over the prediction.
+/// The interval's ends over the prediction.
 std::string interval_text(const Prediction& p) {
   const auto [low, high] = p.step_time_interval_s;
   if (high <= low) return kNothing;
-  return fmt::format("+-{:.1f} %", 100.0 * (high - low) / 2.0 / p.step_time_s);
+  return fmt::format("{:+.1f} {:+.1f} %", 100.0 * (low / p.step_time_s - 1.0),
+                     100.0 * (high / p.step_time_s - 1.0));
 }
 
 /// An infinite mean, and the mean over the groups whose choice ran.
 std::string regret_text(const RankingSummary& ranking) {
-  const std::string mean = unsigned_percent(ranking.regret);
+  std::string mean = unsigned_percent(ranking.regret);
   if (ranking.oom_choices == 0 || !ranking.finite_regret) return mean;
   return mean + ", else " + unsigned_percent(ranking.finite_regret);
 }
 
 std::string oom_text(const ValidationRow& row) {
-  const std::string predicted = row.predicted->oom ? "oom" : "fits";
+  std::string predicted = row.predicted->oom ? "oom" : "fits";
   if (!row.measured) return predicted;
   const std::optional<bool> measured = measured_oom(*row.measured);
   if (!measured) return predicted;
