@@ -217,22 +217,24 @@ class RoleHazards {
     const Clock& clock = now_[index_of(t.stream)];
     if (clock[index_of(uses.writer)] < uses.written)
       report(slot, t, at, v,
-             "may still write it: " + place_text(program_, {r_, uses.call, uses.op}), uses.writer);
+             fmt::format("{} may still write it: {}", name_of(uses.writer),
+                         place_text(program_, {r_, uses.call, uses.op})));
     if (!access.writes) {
       uses.read[index_of(t.stream)] = clock[index_of(t.stream)];
       return;
     }
     for (std::size_t s = 0; s < kStreams; ++s) {
       if (clock[s] < uses.read[s])
-        report(slot, t, at, v, "may still read it", static_cast<Stream>(s));
+        report(slot, t, at, v,
+               fmt::format("{} may still read it", name_of(static_cast<Stream>(s))));
     }
     uses = {.written = clock[index_of(t.stream)], .writer = t.stream, .call = at, .op = t.op};
   }
 
   void report(const Tracked& slot, const TrackedOp& t, std::uint32_t at, Violations& v,
-              const std::string& what, Stream other) const {
-    v.add(fmt::format("{}: uses {} while stream {} {}", place_text(program_, {r_, at, t.op}),
-                      slot_text(program_, role_, slot.root), name_of(other), what));
+              const std::string& what) const {
+    v.add(fmt::format("{}: uses {} while stream {}", place_text(program_, {r_, at, t.op}),
+                      slot_text(program_, role_, slot.root), what));
   }
 
   const ProgramFacts& facts_;

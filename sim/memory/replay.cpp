@@ -108,7 +108,7 @@ void Replay::skip_cycles(const CallPeriod& period, int next, int cycle_calls, in
     record(sample);
   }
   skipped_micro_batches_ += cycle_calls / period.length * cycles * period.shift;
-  result_.calls_skipped += cycle_calls * cycles;
+  result_.calls_skipped += std::int64_t{cycle_calls} * cycles;
 }
 
 void Replay::run_call(int step, int number, const CallMemory& call) {
