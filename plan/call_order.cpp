@@ -1,7 +1,7 @@
 #include "plan/call_order.h"
 
 #include <algorithm>
-#include <map>
+#include <limits>
 
 #include "core/check.h"
 
@@ -44,6 +44,8 @@ class Issue {
   }
 
  private:
+  static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+
   int global_chunk(const ScheduleAction& a) const { return a.chunk * order_.shape.pp + rank_; }
   bool receives(const ScheduleAction& a) const {
     const int g = global_chunk(a), last = order_.shape.pp * order_.shape.virtual_stages - 1;
@@ -59,15 +61,23 @@ class Issue {
            (a.kind == Kind::forward ? rank_ == 0 : rank_ == order_.shape.pp - 1);
   }
 
+  std::size_t place_of(bool forward, int chunk, int micro_batch) const {
+    const int direction = forward ? 1 : 0;
+    return static_cast<std::size_t>(direction * order_.shape.virtual_stages + chunk) *
+               static_cast<std::size_t>(order_.shape.micro_batches) +
+           static_cast<std::size_t>(micro_batch);
+  }
+
   void index_actions() {
+    position_.assign(place_of(true, order_.shape.virtual_stages, 0), kNowhere);
     unit_of_.resize(actions_.size());
     for (std::size_t u = 0; u < units_.size(); ++u) {
       for (std::size_t i = units_[u].begin; i < units_[u].end; ++i) unit_of_[i] = u;
     }
     for (std::size_t i = 0; i < actions_.size(); ++i) {
       auto& list = actions_[i].kind == Kind::forward ? forwards_ : backwards_;
-      position_[{actions_[i].kind == Kind::forward, actions_[i].chunk, actions_[i].micro_batch}] =
-          list.size();
+      position_[place_of(actions_[i].kind == Kind::forward, actions_[i].chunk,
+                         actions_[i].micro_batch)] = list.size();
       list.push_back(i);
     }
   }
@@ -88,13 +98,15 @@ class Issue {
   /// The sender runs the producing action p - 1 steps of its direction after this rank does.
   std::size_t wrap_unit(const ScheduleAction& a) const {
     const bool forward = a.kind == Kind::forward;
-    const std::int16_t producer = static_cast<std::int16_t>(forward ? a.chunk - 1 : a.chunk + 1);
-    const auto it = position_.find({forward, producer, a.micro_batch});
-    CHECK(it != position_.end(), "the ring's producer is a chunk of this rank's schedule too");
+    const int producer = forward ? a.chunk - 1 : a.chunk + 1;
+    CHECK(producer >= 0 && producer < order_.shape.virtual_stages,
+          "the ring's producer is a chunk of this rank's schedule too");
+    const std::size_t position = position_[place_of(forward, producer, a.micro_batch)];
+    CHECK(position != kNowhere, "the schedule runs every chunk on every micro-batch");
     const std::vector<std::size_t>& list = forward ? forwards_ : backwards_;
     const std::size_t lead =
         static_cast<std::size_t>(order_.shape.pp - (order_.asynchronous ? 1 : 0));
-    return unit_of_[list[std::min(it->second + lead, list.size() - 1)]];
+    return unit_of_[list[std::min(position + lead, list.size() - 1)]];
   }
 
   void compute(std::vector<IssuedCall>& calls, std::size_t i) const {
@@ -175,7 +187,7 @@ class Issue {
   std::vector<Unit> units_;
   std::vector<std::size_t> unit_of_;
   std::vector<std::size_t> forwards_, backwards_;  // action indices, in order
-  std::map<std::tuple<bool, std::int16_t, std::int32_t>, std::size_t> position_;
+  std::vector<std::size_t> position_;              // in those lists; by place_of()
   std::vector<std::vector<std::size_t>> posted_before_;
 };
 

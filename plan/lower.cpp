@@ -162,14 +162,19 @@ Role lower_role(ProgramWriter& w, const ResolvedScenario& s, int rank) {
 
 }  // namespace
 
-Program lower(const ResolvedScenario& s) {
+Program draft(const ResolvedScenario& s) {
   ProgramWriter w;
   w.program.mesh = make_mesh(s.plan);
   w.program.job = make_job(s);
   add_comms(w, s);
   for (int rank = 0; rank < s.plan.pp; ++rank) w.program.roles.push_back(lower_role(w, s, rank));
-  verify(w.program);
   return std::move(w.program);
+}
+
+Program lower(const ResolvedScenario& s) {
+  Program program = draft(s);
+  verify(program);
+  return program;
 }
 
 ResolvedScenario one_device(const ResolvedScenario& s) {
