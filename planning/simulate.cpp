@@ -19,6 +19,7 @@
 #include "planning/pricing.h"
 #include "planning/provenance.h"
 #include "planning/utilization.h"
+#include "program/verify.h"
 #include "report/bottleneck.h"
 #include "scenarios/scenario_place.h"
 #include "sim/engine/simulate_step.h"
@@ -106,6 +107,17 @@ void fill_bottleneck(StepReport& report) {
   report.lever = found.lever;
 }
 
+/// Not verified: the callers verify it beside their work and tell nothing before.
+Lowered draft_scenario(const Scenario& scenario) {
+  Lowered out{.resolved = resolve(scenario), .program = {}};
+  out.program = draft(out.resolved);
+  return out;
+}
+
+std::future<void> verify_beside(const Program& program) {
+  return std::async(std::launch::async, [&program] { verify(program); });
+}
+
 StepReport head_of(const Lowered& lowered) {
   const Scenario& s = lowered.resolved.scenario;
   StepReport report;
@@ -123,14 +135,15 @@ StepReport head_of(const Lowered& lowered) {
 }  // namespace
 
 Lowered lower_scenario(const Scenario& scenario) {
-  Lowered out{.resolved = resolve(scenario), .program = {}};
-  out.program = lower(out.resolved);
+  Lowered out = draft_scenario(scenario);
+  verify(out.program);
   return out;
 }
 
 Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
-  Simulation out{.lowered = lower_scenario(scenario), .report = {}, .trace = {}};
+  Simulation out{.lowered = draft_scenario(scenario), .report = {}, .trace = {}};
   const Program& program = out.lowered.program;
+  std::future<void> verified = verify_beside(program);
   const bool unit = scenario.cluster.unit.has_value();
   out.report = head_of(out.lowered);
   std::optional<ProfileCostModel> model;
@@ -144,6 +157,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
   const PricedProgram priced = unit ? price_unit(program, scenario.cluster)
                                     : price(program, *model, scenario.cluster,
                                             {.draws = 1 + options.draws, .seed = options.seed});
+  verified.get();
   const StepTiming timing = simulate_step(program, priced.costs);
   fill_time(out.report, out.lowered, timing);
   if (options.draws == 0) {
@@ -161,9 +175,11 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
 }
 
 StepReport check(const Scenario& scenario) {
-  const Lowered lowered = lower_scenario(scenario);
+  const Lowered lowered = draft_scenario(scenario);
+  std::future<void> verified = verify_beside(lowered.program);
   StepReport report = head_of(lowered);
   if (!scenario.cluster.unit) report.memory = memory_answer(lowered, profile_of(scenario));
+  verified.get();
   return report;
 }
 
