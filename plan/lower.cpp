@@ -99,12 +99,13 @@ ChunkList draft_chunks(RoleDraft& d, int rank) {
   return list;
 }
 
-/// The synchronize after a batch of transfers, for stacks that do one.
-std::uint32_t sync_segment(RoleDraft& d) {
-  SegmentDraft s{.name = "p2p_sync", .ops = {}};
+/// The host waits for the device: after a batch of transfers or before a forward, in stacks that
+/// do.
+std::uint32_t sync_segment(RoleDraft& d, std::string_view name) {
+  SegmentDraft s{.name = std::string(name), .ops = {}};
   d.segment = &s;
   d.phase = Phase::forward;
-  const std::uint32_t done = d.event("batch_done", false);
+  const std::uint32_t done = d.event(s.name + "_done", false);
   d.record(done, Stream::compute);
   d.host_sync(done);
   return d.writer.store_segment(s);
@@ -127,7 +128,9 @@ void append_pipeline_calls(RoleDraft& d, ChunkList& chunks) {
                             .asynchronous = p.overlap_pp,
                             .batched = batches_transfers(d)};
   const bool sync = d.rules().p2p_sync_host && !p.overlap_pp && p.pp > 1;
-  const std::uint32_t sync_call = sync ? sync_segment(d) : kNone;
+  const std::uint32_t sync_call = sync ? sync_segment(d, "p2p_sync") : kNone;
+  const bool forward_sync = d.rules().forward_sync_host;
+  const std::uint32_t forward_sync_call = forward_sync ? sync_segment(d, "forward_sync") : kNone;
   std::vector<std::int64_t> forwards(chunks.size(), 0), backwards(chunks.size(), 0);
   for (const IssuedCall& issued : issue_order(order, d.role.pipeline_rank)) {
     const std::size_t c = static_cast<std::size_t>(issued.chunk);
@@ -139,6 +142,8 @@ void append_pipeline_calls(RoleDraft& d, ChunkList& chunks) {
       call.first_micro_batch = done == 0;
       call.last_micro_batch = ++done == p.micro_batches;
     }
+    if (forward_sync && issued.call == ChunkCall::forward)
+      d.role.calls.push_back({.segment = forward_sync_call});
     d.role.calls.push_back(call);
     if (issued.ends_batch && sync) d.role.calls.push_back({.segment = sync_call});
   }

@@ -62,6 +62,7 @@ struct FrameworkRules {
   bool keep_gathered_input = false;  // sequence parallel: keep the gathered input for backward
   // Pipeline
   bool p2p_sync_host = false;         // a device synchronize after each batch of transfers
+  bool forward_sync_host = false;     // a device synchronize before each forward of a micro-batch
   bool batched_p2p = true;            // blocking sends and receives of a moment are one operation
   bool scatter_gather_p2p = false;    // send 1/tp of the activation and gather at the receiver
   bool scatter_gather_grads = false;  // the same for the gradient

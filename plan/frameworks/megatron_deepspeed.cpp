@@ -6,21 +6,20 @@ namespace windtunnel {
 // Sources, in microsoft/DeepSpeed of that time where not said otherwise:
 // - megatron/mpu/layers.py of the fork: the all-reduce of input gradients blocks.
 // - runtime/pipe/{engine,schedule,p2p}.py: transfers one by one on the default stream, activations
-// before
-//   gradients; activations and gradients split over the model-parallel ranks (is_pipe_partitioned),
-//   gradients not.
+//   before gradients; activations and gradients split over the model-parallel ranks
+//   (is_pipe_partitioned).
+// - utils/timer.py, ThroughputTimer.start: the host waits for the device; called at the beginning
+//   of every forward (runtime/pipe/engine.py, _exec_forward_pass; runtime/engine.py, forward).
 // - runtime/bf16_optimizer.py: fp32 accumulation beside bf16 gradients; the fp32 gradients are
-// all-reduced,
-//   also when the optimizer is sharded (runtime/pipe/engine.py, _bf16_reduce_grads).
+//   all-reduced, also when the optimizer is sharded (runtime/pipe/engine.py, _bf16_reduce_grads).
 // - runtime/zero/stage_1_and_2.py: fp16 gradients are reduced to the rank that owns their slice,
-// through a
-//   buffer of reduce_bucket_size; the slice is copied to fp32.
+//   through a buffer of reduce_bucket_size; the slice is copied to fp32.
 FrameworkRules megatron_deepspeed_rules(const Scenario& s) {
   FrameworkRules r;
   r.name = "megatron-deepspeed";
   r.vocab_multiple = 128;
   r.tp_backward_overlap = false;
-  r.p2p_sync_host = false;
+  r.forward_sync_host = true;
   r.batched_p2p = false;
   r.scatter_gather_p2p = true;
   r.scatter_gather_grads = true;
