@@ -82,6 +82,9 @@ ResidualResult residual_forward(RoleDraft& d, ChunkParameters& p, const Residual
     inputs.push_back(p.slots(in.bias).weight);
     attr |= kHasBias;
   }
+  // One launch is one kernel: bias, dropout and addition fused (megatron/model/transformer.py,
+  // bias_dropout_add, on by default).
+  if (d.rules().kernels.residual_forward == 1) attr |= kFused;
   ResidualResult r;
   r.output = d.tensor(in.name, x.elements, x.dtype);
   OperandList outputs{r.output};

@@ -47,6 +47,22 @@ TEST(OptimizerTraffic, WeightsWithoutAMasterCopyAreWrittenOnce) {
                    8 + 4);
 }
 
+TEST(Residual, OneLaunchIsOneFusedKernel) {
+  const std::string text =
+      "model: {layers: 2, hidden: 64, ffn: 256, heads: 8, vocab: 1000, dropout: true}\n"
+      "cluster: {device: a100-sxm-80gb, devices_per_node: 2, nodes: 1}\n"
+      "batch: {global: 2, micro: 1, sequence: 32}\n"
+      "plan: {preset: megatron, tp: 2}\n";
+  const Program program = lower(resolve(load_scenarios_text(text, "test.yaml").scenarios.front()));
+  int found = 0;
+  for (const Shape& shape : program.shapes) {
+    if (shape.kernel != Kernel::dropout_add) continue;
+    ++found;
+    EXPECT_NE(shape.attr & kFused, 0);
+  }
+  EXPECT_EQ(found, 2);  // behind attention and behind the MLP
+}
+
 TEST(Tf32, IsHowProductsMultiplyAndNotHowTensorsAreStored) {
   const Program program = lowered("{tp: 2, precision: {compute: tf32}}");
   for (const Shape& shape : program.shapes) {
