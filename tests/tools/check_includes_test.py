@@ -1,22 +1,10 @@
 """tools/check_includes on planted trees: what it must catch, and what it must let pass."""
-import subprocess
-import tempfile
 import unittest
-from pathlib import Path
+from functools import partial
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "check_includes"
+from planted_tree import findings as findings_of
 
-
-def findings(files):
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        done = subprocess.run([TOOL, folder], capture_output=True, text=True)
-        assert done.stderr == "", done.stderr
-        assert done.returncode == (1 if done.stdout else 0), done
-        return done.stdout.splitlines()
+findings = partial(findings_of, "check_includes")
 
 
 class CheckIncludes(unittest.TestCase):
