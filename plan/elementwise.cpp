@@ -128,7 +128,7 @@ namespace {
 /// silu(gate) and its product with up as two kernels; a fused kernel has neither the extra tensor
 /// nor the extra traffic.
 bool separate_silu(const RoleDraft& d) {
-  return d.model().gated() && d.rules().swiglu_keeps_silu && !d.plan().compile;
+  return d.model().gated() && d.rules().swiglu_keeps_silu;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "core/check.h"
+#include "core/nearest_name.h"
 #include "models/architectures/parameters.h"
 #include "models/cost/peak_rate.h"
 #include "models/cost/profile.h"
@@ -48,7 +49,7 @@ Profile profile_of(const Scenario& s) {
   if (std::find(known.begin(), known.end(), s.cluster.device) == known.end()) {
     throw InputError({diagnostic_at(
         s, "cluster.device", fmt::format("no public profile for device '{}'", s.cluster.device),
-        fmt::format("profile: PATH of one of yours; public ones: {}", fmt::join(known, ", ")))});
+        "profile: PATH of one of yours; public ones: " + join_names({known.begin(), known.end()}))});
   }
   return load_public_profile(s.cluster.device);
 }
