@@ -53,15 +53,13 @@ const PresetDefaults& defaults_of(Preset preset) {
 AttentionKernel default_attention_kernel(const Scenario& s, AttentionKind attention) {
   if (attention == AttentionKind::unfused) return AttentionKernel::fused;
   const std::string& device = s.cluster.device;
-  const int month = stack_month(s.stack);
-  const bool undated = month == 0;
   if (has_prefix(device, "b") || has_prefix(device, "gb")) return AttentionKernel::cudnn;
   const bool hopper = has_prefix(device, "h") || has_prefix(device, "gh");
   // TransformerEngine chose cuDNN attention on Hopper from 1.6 (mid 2024).
-  const bool te = s.plan.preset == Preset::megatron && (undated || month >= 2024 * 12 + 6);
+  const bool te = s.plan.preset == Preset::megatron && stack_since(s.stack, 2024, 6);
   if (hopper && te) return AttentionKernel::cudnn;
   // FlashAttention-2 appeared in July 2023.
-  if (!undated && month < 2023 * 12 + 7) return AttentionKernel::flash1;
+  if (!stack_since(s.stack, 2023, 7)) return AttentionKernel::flash1;
   return AttentionKernel::flash2;
 }
 

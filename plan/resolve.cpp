@@ -215,9 +215,8 @@ void resolve_recompute(const Scenario& s, Resolver& r, ResolvedPlan& p, const st
 
 void resolve_overlap(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
   const PresetDefaults& d = defaults_of(s.plan.preset);
-  const int month = stack_month(s.stack);
   const bool overlaps = p.schedule == ScheduleKind::interleaved_1f1b && d.overlap_pp_interleaved &&
-                        (month == 0 || month >= 2023 * 12 + 6);
+                        stack_since(s.stack, 2023, 6);
   p.overlap_pp = r.take("plan.overlap.pp", s.plan.overlap.pp, overlaps, preset);
   p.overlap_tp = r.take("plan.overlap.tp", s.plan.overlap.tp, false, preset);
 }

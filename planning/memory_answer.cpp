@@ -10,20 +10,26 @@ namespace windtunnel {
 
 namespace {
 
-/// CUDA 11.7 (mid 2022) and PyTorch 1.13 with it made lazy module loading available; it is
-/// PyTorch's default from CUDA 12 (early 2023).
-constexpr int kLazyModulesMonth = 2023 * 12 + 1;
-
 constexpr std::array<const char*, kCategories> kCategoryNames{
     "weights", "grads",     "master_weights", "optimizer_states", "activations", "norm_stats",
     "logits",  "workspace", "comm_buffers",   "inputs",           "scalars"};
 
 /// Context of PyTorch 1.10 on an A100, every module loaded: 1.78 GiB, against 0.90 GiB from 1.13 on
 /// (stas00/ml-engineering, training/performance).
-constexpr int kTorch113Month = 2022 * 12 + 10;
 constexpr std::int64_t kTorch110ContextBytes = 1'911'260'447;
+
+/// CUDA 11.7 (mid 2022) and PyTorch 1.13 with it made lazy module loading available; it is
+/// PyTorch's default from CUDA 12 (early 2023).
+bool loads_modules_lazily(const Stack& stack) {
+  return stack_since(stack, 2023, 1);
+}
+bool has_torch_113(const Stack& stack) {
+  return stack_since(stack, 2022, 10);
+}
 /// NCCL 2.22 (June 2024) reached PyTorch with 2.5 (October 2024).
-constexpr int kLazyNcclMonth = 2024 * 12 + 10;
+bool connects_lazily(const Stack& stack) {
+  return stack_since(stack, 2024, 10);
+}
 
 std::int64_t bytes_of(const Figure& f) {
   return static_cast<std::int64_t>(f.value);
@@ -84,12 +90,11 @@ StageMemory stage_of(const Program& program, const StageNeed& need) {
 
 DeviceMemory device_memory(const Profile& profile, const ResolvedScenario& resolved) {
   const MemoryFigures& m = profile.memory;
-  const int month = stack_month(resolved.scenario.stack);
-  const bool eager_modules = month > 0 && month < kLazyModulesMonth;
+  const Stack& stack = resolved.scenario.stack;
   DeviceMemory d;
   d.capacity_bytes = bytes_of(m.usable_bytes);
-  d.context_bytes = bytes_of(eager_modules ? m.context_eager_bytes : m.context_bytes);
-  if (month > 0 && month < kTorch113Month) d.context_bytes = kTorch110ContextBytes;
+  d.context_bytes = bytes_of(loads_modules_lazily(stack) ? m.context_bytes : m.context_eager_bytes);
+  if (!has_torch_113(stack)) d.context_bytes = kTorch110ContextBytes;
   d.cublas_workspace_bytes = bytes_of(m.cublas_workspace);
   d.nccl.connection_bytes = bytes_of(m.nccl_channel_bytes);
   d.nccl.channels_in_domain = static_cast<int>(m.nccl_channels.value);
@@ -97,7 +102,7 @@ DeviceMemory device_memory(const Profile& profile, const ResolvedScenario& resol
   d.nccl.ring_connections = 1;
   d.nccl.tree_connections = 2;
   d.nccl.peer_channels = 2;
-  d.nccl.connects_at_init = month > 0 && month < kLazyNcclMonth;
+  d.nccl.connects_at_init = !connects_lazily(stack);
   d.nccl.nvls_bytes = bytes_of(m.nccl_nvls_bytes);
   return d;
 }

@@ -49,7 +49,8 @@ Profile profile_of(const Scenario& s) {
   if (std::find(known.begin(), known.end(), s.cluster.device) == known.end()) {
     throw InputError({diagnostic_at(
         s, "cluster.device", fmt::format("no public profile for device '{}'", s.cluster.device),
-        "profile: PATH of one of yours; public ones: " + join_names({known.begin(), known.end()}))});
+        "profile: PATH of one of yours; public ones: " +
+            join_names({known.begin(), known.end()}))});
   }
   return load_public_profile(s.cluster.device);
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 namespace windtunnel {
 
@@ -75,12 +76,12 @@ FrameworkRules framework_rules(const Scenario& s) {
   return generic_rules(s);
 }
 
-int stack_month(const Stack& stack) {
+bool stack_since(const Stack& stack, int year, int month) {
   const std::string& d = stack.date;
-  if (d.size() < 4) return 0;
-  const int year = std::atoi(d.substr(0, 4).c_str());
-  const int month = d.size() >= 7 && d[4] == '-' ? std::atoi(d.substr(5, 2).c_str()) : 1;
-  return year * 12 + (month >= 1 && month <= 12 ? month : 1);
+  if (d.size() < 4) return true;
+  const int y = std::atoi(d.substr(0, 4).c_str());
+  const int m = d.size() >= 7 && d[4] == '-' ? std::atoi(d.substr(5, 2).c_str()) : 1;
+  return std::pair(y, m >= 1 && m <= 12 ? m : 1) >= std::pair(year, month);
 }
 
 }  // namespace windtunnel

@@ -117,9 +117,9 @@ struct FrameworkRules {
 /// false.
 FrameworkRules framework_rules(const Scenario& scenario);
 
-/// The year and month a stack's date starts with, as year * 12 + month (month 1 when absent); 0 if
-/// none.
-int stack_month(const Stack& stack);
+/// Whether the stack has what came in `month` (1 to 12) of `year`: its date is no earlier, a date
+/// without a month being its January. A stack without a date is a current one.
+bool stack_since(const Stack& stack, int year, int month);
 
 struct FrameworkRow {
   const char* name;

@@ -11,22 +11,20 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   FrameworkRules r;
   r.name = "megatron-lm";
   r.vocab_multiple = 128;
-  const int month = stack_month(s.stack);
-  const bool undated = month == 0;
   // Asynchronous tensor-parallel all-reduce in backward: Megatron-LM v3.0, early 2022.
-  r.tp_backward_overlap = undated || month >= 2022 * 12 + 1;
+  r.tp_backward_overlap = stack_since(s.stack, 2022, 1);
   r.p2p_sync_host = true;
   // Gradient accumulation fused into wgrad needs the fp32 accumulation buffer and APEX: mid 2022.
-  r.fuse_wgrad_accumulation = undated || month >= 2022 * 12 + 4;
+  r.fuse_wgrad_accumulation = stack_since(s.stack, 2022, 4);
   // fp16 without accumulation in fp32 keeps fp16 gradients; the optimizer copies them to fp32.
   r.fp32_grad_copy_in_step = true;
   // Scatter/gather of pipeline transfers (SC21) was the default without sequence parallel until
   // core.
-  r.scatter_gather_p2p = !undated && month < 2023 * 12;
+  r.scatter_gather_p2p = !stack_since(s.stack, 2022, 12);
   r.scatter_gather_grads = r.scatter_gather_p2p;
   // As in megatron_deepspeed.cpp before Transformer Engine; its fused LayerNorm-Linear modules and
   // flash attention (2024 on) halve the operators.
-  const bool engine = undated || month >= 2024 * 12;
+  const bool engine = stack_since(s.stack, 2023, 12);
   r.host_layer =
       engine ? HostCalls{.eager_ops = 24,
                          .module_calls = 16,
