@@ -98,19 +98,14 @@ void ChunkDraft::draft_forward(SlotId loss) {
       received_input_ = d_.event("received_input", true);
       d_.wait(received_input_, Stream::compute, {x});
     }
-    if (scatters(d_, ChunkCall::receive_input)) {
-      d_.collective({.collective = Collective::all_gather,
-                     .reduce = ReduceOp::none,
-                     .comm = d_.comm("tp"),
-                     .module = Module::pipeline},
-                    partial_view(x, "input_part"), x, z.rows * z.hidden);
-    }
+    if (scatters(d_, ChunkCall::receive_input)) gather_parts(x, "input_part");
   }
   for (TransformerLayer& layer : layers_) x = layer.forward(x);
   if (head_) {
     head_->forward(x, loss);
   } else {
     output_ = x;
+    if (scatters(d_, ChunkCall::send_output)) cut_into_parts("output_cut");
   }
 }
 
@@ -127,20 +122,33 @@ void ChunkDraft::draft_backward() {
       received_grad_ = d_.event("received_grad", true);
       d_.wait(received_grad_, Stream::compute, {g});
     }
-    if (scatters(d_, ChunkCall::receive_grad)) {
-      d_.collective({.collective = Collective::all_gather,
-                     .reduce = ReduceOp::none,
-                     .comm = d_.comm("tp"),
-                     .module = Module::pipeline},
-                    partial_view(g, "output_grad_part"), g, z.rows * z.hidden);
-    }
+    if (scatters(d_, ChunkCall::receive_grad)) gather_parts(g, "output_grad_part");
   }
   for (std::size_t i = layers_.size(); i-- > 0;) g = layers_[i].backward(g);
   if (embedding_) {
     embedding_->backward(g);
   } else {
     input_grad_ = g;
+    if (scatters(d_, ChunkCall::send_grad)) cut_into_parts("input_grad_cut");
   }
+}
+
+void ChunkDraft::gather_parts(SlotId whole, const std::string& part) {
+  const PartitionedTransfers& cost = d_.rules().partitioned_transfers;
+  if (cost.shape_read_on_host) d_.wait_on_host(part + "_shape");
+  d_.host_work(HostItem::eager_op, cost.ops_to_gather + cost.ops_to_gather_per_rank * d_.plan().tp);
+  const LayerSizes z(d_);
+  d_.collective({.collective = Collective::all_gather,
+                 .reduce = ReduceOp::none,
+                 .comm = d_.comm("tp"),
+                 .module = Module::pipeline},
+                partial_view(whole, part), whole, z.rows * z.hidden);
+}
+
+void ChunkDraft::cut_into_parts(const std::string& name) {
+  const PartitionedTransfers& cost = d_.rules().partitioned_transfers;
+  d_.host_work(HostItem::eager_op, cost.ops_to_cut);
+  if (cost.shape_written_by_host) d_.wait_on_host(name + "_shape");
 }
 
 SlotId ChunkDraft::partial_view(SlotId slot, std::string_view name) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "plan/model_ends.h"
@@ -54,6 +55,10 @@ class ChunkDraft {
   void draft_receive(ChunkCall call, SlotId slot, int peer);
   void draft_send(ChunkCall call, SlotId slot, int peer);
   SegmentDraft& open(ChunkCall call, std::string_view name);
+  /// The whole of a tensor whose parts came, one to each tensor-parallel rank.
+  void gather_parts(SlotId whole, const std::string& part);
+  /// What a rank does before its part of a tensor is sent.
+  void cut_into_parts(const std::string& name);
   SlotId partial_view(SlotId slot, std::string_view name);
 
   RoleDraft& d_;

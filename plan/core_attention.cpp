@@ -53,11 +53,7 @@ void TransformerLayer::forward_flash() {
   if (const int copies = d_.rules().attention_copies; copies > 0) {
     t_.attention_copies = d_.keep("attention_copies", copies * z_.rows * z_.query, z_.act);
   }
-  if (d_.rules().attention_host_sync) {
-    const std::uint32_t read = d_.event("sequence_lengths", false);
-    d_.record(read, Stream::compute);
-    d_.host_sync(read);
-  }
+  if (d_.rules().attention_host_sync) d_.wait_on_host("sequence_lengths");
 }
 
 void TransformerLayer::forward_unfused() {

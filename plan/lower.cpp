@@ -105,9 +105,7 @@ std::uint32_t sync_segment(RoleDraft& d, std::string_view name) {
   SegmentDraft s{.name = std::string(name), .ops = {}};
   d.segment = &s;
   d.phase = Phase::forward;
-  const std::uint32_t done = d.event(s.name + "_done", false);
-  d.record(done, Stream::compute);
-  d.host_sync(done);
+  d.wait_on_host(s.name + "_done");
   return d.writer.store_segment(s);
 }
 

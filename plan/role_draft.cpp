@@ -190,6 +190,12 @@ void RoleDraft::host_sync(std::uint32_t event) {
   segment->ops.push_back(d);
 }
 
+void RoleDraft::wait_on_host(std::string_view name) {
+  const std::uint32_t done = event(name, false);
+  record(done, Stream::compute);
+  host_sync(done);
+}
+
 SlotId RoleDraft::keep(std::string_view name, std::int64_t elements, Dtype dtype) {
   const SlotId id = tensor(name, elements, dtype);
   hold(id);

@@ -57,6 +57,8 @@ class RoleDraft {
   void wait(std::uint32_t event, Stream stream, const OperandList& holds = {},
             When when = When::always);
   void host_sync(std::uint32_t event);
+  /// The host waits for all that the compute stream was given so far.
+  void wait_on_host(std::string_view name);
   /// Keeps `slot` allocated up to here without an op of its own: the last op emitted holds it.
   void hold(SlotId slot);
   /// A tensor the last op also leaves behind; `hold` in backward is what keeps it until there.

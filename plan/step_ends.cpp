@@ -234,11 +234,7 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
     d.collective({.reduce = ReduceOp::average, .comm = d.comm("dp"), .module = Module::loss},
                  scalars.loss, scalars.loss, 1);
   }
-  if (d.rules().step_synchronizes) {
-    const std::uint32_t done = d.event("step_done", false);
-    d.record(done, Stream::compute);
-    d.host_sync(done);
-  }
+  if (d.rules().step_synchronizes) d.wait_on_host("step_done");
   insert_allocations(d, {&s});
   return s;
 }

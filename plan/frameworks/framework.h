@@ -50,6 +50,14 @@ struct HostCalls {
   int backward_ops = 0;    // operators those functions dispatch, beside the node's own
 };
 
+/// Host side of transfers between stages that are split over the tensor-parallel ranks.
+struct PartitionedTransfers {
+  bool shape_read_on_host = false;     // the receiver reads the part's shape from the device
+  bool shape_written_by_host = false;  // the sender copies it there from pageable memory
+  int ops_to_cut = 0;                  // operators dispatched to take one's part of a tensor
+  int ops_to_gather = 0, ops_to_gather_per_rank = 0;  // and to put the parts together
+};
+
 struct FrameworkRules {
   std::string name;   // the row of docs/presets.md
   bool known = true;  // false: unknown framework, generic rules, an assumption
@@ -66,6 +74,7 @@ struct FrameworkRules {
   bool batched_p2p = true;            // blocking sends and receives of a moment are one operation
   bool scatter_gather_p2p = false;    // send 1/tp of the activation and gather at the receiver
   bool scatter_gather_grads = false;  // the same for the gradient
+  PartitionedTransfers partitioned_transfers;
   // Gradients and optimizer
   bool fuse_wgrad_accumulation = true;  // GEMM writes into the accumulation buffer
   HalfGrads half_grads = HalfGrads::none;

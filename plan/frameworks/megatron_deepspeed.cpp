@@ -10,6 +10,9 @@ namespace windtunnel {
 //   (is_pipe_partitioned).
 // - utils/timer.py, ThroughputTimer.start: the host waits for the device; called at the beginning
 //   of every forward (runtime/pipe/engine.py, _exec_forward_pass; runtime/engine.py, forward).
+// - runtime/utils.py, PartitionedTensor: to_meta copies the shape of a part from pageable memory to
+//   the device, which waits for it; from_meta reads it back. Read once and kept since
+//   deepspeedai/DeepSpeed#4360 (November 2023).
 // - runtime/bf16_optimizer.py: fp32 accumulation beside bf16 gradients; the fp32 gradients are
 //   all-reduced, also when the optimizer is sharded (runtime/pipe/engine.py, _bf16_reduce_grads).
 // - runtime/zero/stage_1_and_2.py: fp16 gradients are reduced to the rank that owns their slice,
@@ -23,6 +26,13 @@ FrameworkRules megatron_deepspeed_rules(const Scenario& s) {
   r.batched_p2p = false;
   r.scatter_gather_p2p = true;
   r.scatter_gather_grads = true;
+  // Counted in PartitionedTensor: detach, view, narrow, clone and the shape's copy; a stand-in cut
+  // the same way, zeros, view, clone, detach; a narrow and a copy of each part out of the gather.
+  r.partitioned_transfers = {.shape_read_on_host = !stack_since(s.stack, 2023, 11),
+                             .shape_written_by_host = true,
+                             .ops_to_cut = 6,
+                             .ops_to_gather = 11,
+                             .ops_to_gather_per_rank = 2};
   r.fuse_wgrad_accumulation = false;
   const bool bf16 = s.plan.precision.compute.value_or(Dtype::bf16) == Dtype::bf16;
   r.half_grads = bf16 ? HalfGrads::kept : HalfGrads::transient;
