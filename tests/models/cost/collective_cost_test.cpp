@@ -36,8 +36,8 @@ double busbw(const Profile& p, CommKind kind, std::int64_t bytes, const Placemen
 
 TEST(CollectiveCost, AMeasuredPointIsReturned) {
   const Profile p = load_public_profile("a100-sxm-80gb");
-  EXPECT_NEAR(busbw(p, CommKind::all_reduce, 1073741824, inside(8)) / 229.04, 1.0, kRoundedPoint);
-  EXPECT_NEAR(busbw(p, CommKind::all_reduce, 67108864, inside(8)) / 174.0, 1.0, kRoundedPoint);
+  EXPECT_NEAR(busbw(p, CommKind::all_reduce, 1073741824, inside(8)) / 228.80, 1.0, kRoundedPoint);
+  EXPECT_NEAR(busbw(p, CommKind::all_reduce, 67108864, inside(8)) / 202.78, 1.0, kRoundedPoint);
   const OpCost c = collective_cost(p, {CommKind::all_reduce, 67108864, inside(8)});
   EXPECT_EQ(c.origin.basis, Basis::measured);
   EXPECT_EQ(c.cls, CostClass::nvlink);
@@ -81,6 +81,19 @@ TEST(CollectiveCost, PublishedPlateausOverNodes) {
   // H200, 4 nodes, ring: 365 GB/s (stas00/ml-engineering), limited by NVLink.
   const Profile h200 = load_public_profile("h200-sxm-141gb");
   EXPECT_NEAR(busbw(h200, CommKind::all_reduce, kLarge, across(4, 8, 8, 400)) / 365, 1.0, 0.03);
+}
+
+TEST(CollectiveCost, TwoNodesBySize) {
+  // 16 A100 on two nodes, 8 x HDR: the slower of two runs (JingchaoZhang/AML_NCCL_Test,
+  // facebookresearch/gcm), us. Nothing in the profile comes from them.
+  const Profile p = load_public_profile("a100-sxm-80gb");
+  const std::pair<std::int64_t, double> measured[] = {
+      {64, 957}, {128, 1740}, {256, 2975}, {512, 5745}, {1024, 11080}};
+  constexpr double kUnseen = 0.20;  // below the class's 15 % and the tuner's own
+  for (const auto& [mib, us] : measured) {
+    const CollectiveQuery q{CommKind::all_reduce, mib << 20, across(2, 8, 8, 200)};
+    EXPECT_NEAR(collective_cost(p, q).time.value * 1e6 / us, 1.0, kUnseen) << mib << " MiB";
+  }
 }
 
 TEST(CollectiveCost, EfficiencyBySizeAgreesWithSimAi) {
