@@ -9,18 +9,18 @@
 #include "kernels/reference/elementwise.h"
 #include "kernels/reference/flash.h"
 #include "kernels/reference/rope.h"
-#include "runtime/kernel_call.h"
+#include "program/program.h"
 
 namespace windtunnel::kernel_rows {
 
 namespace ref = reference;
 
-template <class T>
-void rope(const KernelCall<T>& c) {
+template <class C>
+void rope(const C& c) {
   const ref::RopeDims d{.t = c.dim(0), .a = c.dim(1), .k = c.dim(2), .d = c.dim(3)};
   const std::int64_t n = d.t * (d.a + 2 * d.k) * d.d;
-  const T* in = c.in(0, n);
-  T* out = c.out(0, n);
+  const auto* in = c.in(0, n);
+  auto* out = c.out(0, n);
   if (in != out) ref::copy(n, in, out);
   const bool forward = c.shape.kernel == Kernel::rope_fwd;
   ref::rope(d, c.rows(c.dim(4), d.t), forward ? ref::Rotation::forward : ref::Rotation::transposed,
@@ -32,8 +32,8 @@ struct AttentionSizes {
   std::int64_t qkv, scores, out, lse;
 };
 
-template <class T>
-ref::AttentionDims attention_dims(const KernelCall<T>& c) {
+template <class C>
+ref::AttentionDims attention_dims(const C& c) {
   return {.micro = c.dim(0), .s = c.dim(1), .a = c.dim(2), .k = c.dim(3), .d = c.dim(4)};
 }
 
@@ -45,16 +45,16 @@ inline AttentionSizes sizes_of(const ref::AttentionDims& d) {
           .lse = t * d.a};
 }
 
-template <class T>
-ref::AttentionMask attention_mask(const KernelCall<T>& c) {
+template <class C>
+ref::AttentionMask attention_mask(const C& c) {
   return {.causal = c.has(kCausal),
           .bias = c.has(kAlibi) ? ref::Bias::alibi : ref::Bias::none,
           .first_head = c.at.tp * c.dim(2),
           .heads = c.program.job.heads};
 }
 
-template <class T>
-ref::DropoutKey dropout_key(const KernelCall<T>& c, std::int64_t site) {
+template <class C>
+ref::DropoutKey dropout_key(const C& c, std::int64_t site) {
   const Job& job = c.program.job;
   return {.seed = c.seed,
           .step = c.step,
@@ -63,13 +63,13 @@ ref::DropoutKey dropout_key(const KernelCall<T>& c, std::int64_t site) {
           .probability = c.has(kAttentionDropout) ? job.attention_dropout : job.hidden_dropout};
 }
 
-template <class T>
-ref::AttentionElements attention_elements(const KernelCall<T>& c, std::int64_t s, std::int64_t a) {
+template <class C>
+ref::AttentionElements attention_elements(const C& c, std::int64_t s, std::int64_t a) {
   return {.s = s, .a = a, .first_sample = c.first_sample(), .first_head = c.at.tp * a};
 }
 
-template <class T>
-void flash(const KernelCall<T>& c) {
+template <class C>
+void flash(const C& c) {
   const ref::AttentionDims d = attention_dims(c);
   const AttentionSizes n = sizes_of(d);
   ref::FlashOptions options{.mask = attention_mask(c), .dropout = {}};
@@ -80,17 +80,17 @@ void flash(const KernelCall<T>& c) {
   if (c.shape.kernel == Kernel::flash_fwd) {
     ref::flash_fwd(d, options, c.in(0, n.qkv), c.out(0, n.out), c.out(1, n.lse));
   } else {
-    ref::flash_bwd<T>(d, options,
-                      {.dout = c.in(0, n.out),
-                       .qkv = c.in(1, n.qkv),
-                       .out = c.in(2, n.out),
-                       .lse = c.in(3, n.lse),
-                       .dqkv = c.out(0, n.qkv)});
+    ref::flash_bwd<typename C::Value>(d, options,
+                                      {.dout = c.in(0, n.out),
+                                       .qkv = c.in(1, n.qkv),
+                                       .out = c.in(2, n.out),
+                                       .lse = c.in(3, n.lse),
+                                       .dqkv = c.out(0, n.qkv)});
   }
 }
 
-template <class T>
-void scores_and_context(const KernelCall<T>& c) {
+template <class C>
+void scores_and_context(const C& c) {
   const ref::AttentionDims d = attention_dims(c);
   const AttentionSizes n = sizes_of(d);
   switch (c.shape.kernel) {
@@ -99,18 +99,18 @@ void scores_and_context(const KernelCall<T>& c) {
     case Kernel::context_fwd:
       return ref::context_fwd(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.out));
     case Kernel::context_bwd:
-      return ref::context_bwd<T>(d, {.dout = c.in(0, n.out),
-                                     .probabilities = c.in(1, n.scores),
-                                     .qkv = c.in(2, n.qkv),
-                                     .dprobabilities = c.out(0, n.scores),
-                                     .dqkv = c.out(1, n.qkv)});
+      return ref::context_bwd<typename C::Value>(d, {.dout = c.in(0, n.out),
+                                                     .probabilities = c.in(1, n.scores),
+                                                     .qkv = c.in(2, n.qkv),
+                                                     .dprobabilities = c.out(0, n.scores),
+                                                     .dqkv = c.out(1, n.qkv)});
     default:
       return ref::scores_bwd(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.qkv));
   }
 }
 
-template <class T>
-void softmax(const KernelCall<T>& c) {
+template <class C>
+void softmax(const C& c) {
   const ref::AttentionDims d{.micro = c.dim(0), .s = c.dim(1), .a = c.dim(2), .k = 1, .d = 1};
   const std::int64_t n = sizes_of(d).scores;
   if (c.shape.kernel == Kernel::softmax_fwd) {
@@ -120,11 +120,14 @@ void softmax(const KernelCall<T>& c) {
   }
 }
 
-template <class T>
-void dropout_fwd(const KernelCall<T>& c) {
+template <class C>
+void dropout_fwd(const C& c) {
   const std::int64_t rows = c.dim(0), columns = c.dim(1), n = rows * columns;
-  const ref::DropoutForward<T> operands{
-      .rows = rows, .columns = columns, .x = c.in(0, n), .y = c.out(0, n), .mask = c.out(1, n)};
+  const ref::DropoutForward<typename C::Value> operands{.rows = rows,
+                                                        .columns = columns,
+                                                        .x = c.in(0, n),
+                                                        .y = c.out(0, n),
+                                                        .mask = c.mask_out(1, n)};
   const ref::DropoutKey key = dropout_key(c, c.dim(2));
   if (c.has(kAttentionDropout)) {
     ref::dropout_fwd(key, attention_elements(c, c.dim(4), c.dim(5)), operands);
@@ -133,23 +136,24 @@ void dropout_fwd(const KernelCall<T>& c) {
   }
 }
 
-template <class T>
-void dropout_bwd(const KernelCall<T>& c) {
+template <class C>
+void dropout_bwd(const C& c) {
   const std::int64_t n = c.dim(0) * c.dim(1);
-  ref::dropout_bwd(dropout_key(c, c.dim(2)), n, c.in(0, n), c.in(1, n), c.out(0, n));
+  ref::dropout_bwd(dropout_key(c, c.dim(2)), n, c.in(0, n), c.mask_in(1, n), c.out(0, n));
 }
 
-template <class T>
-void dropout_add(const KernelCall<T>& c) {
+template <class C>
+void dropout_add(const C& c) {
   const std::int64_t t = c.dim(0), h = c.dim(1), n = t * h;
-  ref::dropout_add<T>(dropout_key(c, c.dim(2)), ref::HiddenElements{c.rows(c.dim(3), t)},
-                      {.t = t,
-                       .h = h,
-                       .x = c.in(0, n),
-                       .residual = c.in(1, n),
-                       .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
-                       .y = c.out(0, n),
-                       .mask = c.out(1, n)});
+  ref::dropout_add<typename C::Value>(dropout_key(c, c.dim(2)),
+                                      ref::HiddenElements{c.rows(c.dim(3), t)},
+                                      {.t = t,
+                                       .h = h,
+                                       .x = c.in(0, n),
+                                       .residual = c.in(1, n),
+                                       .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
+                                       .y = c.out(0, n),
+                                       .mask = c.mask_out(1, n)});
 }
 
 }  // namespace windtunnel::kernel_rows

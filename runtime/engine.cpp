@@ -285,21 +285,29 @@ template <class T>
 void Engine<T>::compute(Rank& rank, const Op& op, const Call& call) {
   const Shape& shape = program_.shapes[op.shape];
   const bool in_step = rank.position.step >= 0;
-  OpRecorder<T> recorder(program_, rank, op, call);
-  if (in_step) recorder.before(record(rank));
+  OpRecorder<T> recorder(
+      program_,
+      {.id = rank.id, .at = rank.at, .role = *rank.role, .params = rank.params, .used = rank.used},
+      op, call.micro_batch);
+  std::vector<NamedOperand<T>> operands;
+  for (const SlotId slot : program_.operands(op)) {
+    const MemoryRange range = rank.memory.resolve(slot, call.micro_batch);
+    operands.push_back({.range = range, .data = rank.memory.data(range, slot)});
+  }
+  if (in_step) recorder.before(operands, record(rank));
   const std::vector<ParamRange> ranges = shape.kernel == Kernel::sum_squares
                                              ? rank.params.counted(program_.operands(op).front())
                                              : std::vector<ParamRange>{};
-  run_kernel<T>({.program = program_,
-                 .op = op,
-                 .shape = shape,
-                 .call = call,
-                 .at = rank.at,
-                 .step = std::max(rank.position.step, 0),
-                 .seed = options_.seed,
-                 .memory = rank.memory,
-                 .norm_ranges = ranges});
-  if (in_step) recorder.after(record(rank));
+  run_kernel(KernelCall<T>{{.program = program_,
+                            .op = op,
+                            .shape = shape,
+                            .call = call,
+                            .at = rank.at,
+                            .step = std::max(rank.position.step, 0),
+                            .seed = options_.seed,
+                            .norm_ranges = ranges},
+                           rank.memory});
+  if (in_step) recorder.after(operands, record(rank));
 }
 
 template <class T>

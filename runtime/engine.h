@@ -8,6 +8,7 @@
 
 #include "program/mesh.h"
 #include "runtime/execution.h"
+#include "runtime/kernel_call.h"
 #include "runtime/kernel_rows.h"
 #include "runtime/message_board.h"
 #include "runtime/rank_state.h"

@@ -1,34 +1,22 @@
 #pragma once
-// One kernel of one rank about to run: its operands checked against the sizes the kernel expects,
-// and its place in the job.
+// One kernel of one rank of the interpreter about to run: its operands checked against the sizes
+// the kernel expects, and against memory that was never written.
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "kernels/reference/placement.h"
-#include "program/mesh.h"
 #include "program/program.h"
 #include "runtime/execution.h"
-#include "runtime/param_map.h"
+#include "runtime/kernel_facts.h"
 #include "runtime/rank_memory.h"
 
 namespace windtunnel {
 
 template <class T>
-struct KernelCall {
-  const Program& program;
-  const Op& op;
-  const Shape& shape;
-  const Call& call;
-  Coordinates at;
-  int step = 0;
-  std::uint64_t seed = 0;
-  RankMemory<T>& memory;
-  const std::vector<ParamRange>& norm_ranges;  // sum_squares: what of its operand counts
+struct KernelCall : KernelFacts {
+  using Value = T;
 
-  std::int64_t dim(std::size_t i) const { return shape.dims[i]; }
-  bool has(ShapeAttr attr) const { return (shape.attr & attr) != 0; }
+  RankMemory<T>& memory;
 
   /// Input `i` of exactly (or, `at_least`, no fewer than) n elements, all written.
   const T* in(std::size_t i, std::int64_t n) const {
@@ -54,17 +42,11 @@ struct KernelCall {
     return at_least(operand, n);
   }
 
-  /// Where this rank's `rows` rows lie in the micro-batch of `micro` samples.
-  reference::RowPlacement rows(std::int64_t micro, std::int64_t row_count) const {
-    return {.micro = micro,
-            .first_row = has(kSequenceShard) ? at.tp * row_count : 0,
-            .first_sample = first_sample()};
-  }
-  /// Global number of the first sample of this call's micro-batch.
-  std::int64_t first_sample() const {
-    const Job& job = program.job;
-    return step * job.global_batch + (at.dp * job.micro_batches + call.micro_batch) * job.micro;
-  }
+  /// Dropout masks and tokens: numbers of the same type here.
+  const T* mask_in(std::size_t i, std::int64_t n) const { return in(i, n); }
+  T* mask_out(std::size_t i, std::int64_t n) const { return out(i, n); }
+  const T* tokens_in(std::size_t i, std::int64_t n) const { return in(i, n); }
+  T* tokens_out(std::size_t i, std::int64_t n) const { return out(i, n); }
 
  private:
   SlotId slot(std::size_t operand) const { return program.operands(op)[operand]; }

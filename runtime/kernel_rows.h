@@ -14,33 +14,37 @@
 #include "kernels/reference/norm.h"
 #include "kernels/reference/optimizer.h"
 #include "runtime/attention_rows.h"
-#include "runtime/kernel_call.h"
+#include "runtime/execution.h"
 
 namespace windtunnel {
 
-template <class T>
-using Run = void (*)(const KernelCall<T>&);
+template <class C>
+using Run = void (*)(const C&);
+
+/// The number type of a call.
+template <class C>
+using ValueOf = typename C::Value;
 
 namespace kernel_rows {
 
 namespace ref = reference;
 
-template <class T>
-void load(const KernelCall<T>& c, std::int64_t shift) {
+template <class C>
+void load(const C& c, std::int64_t shift) {
   const std::int64_t t = c.dim(0);
   // Any fixed difference keeps tokens apart from weights of the same seed.
   constexpr std::uint64_t kTokens = 0x746f6b656e73;
   ref::load_tokens({.seed = c.seed ^ kTokens, .vocab = c.program.job.vocab, .shift = shift},
-                   c.rows(c.dim(1), t), t, c.out(0, t));
+                   c.rows(c.dim(1), t), t, c.tokens_out(0, t));
 }
 
-template <class T>
-ref::EmbeddingDims embedding_dims(const KernelCall<T>& c) {
+template <class C>
+ref::EmbeddingDims embedding_dims(const C& c) {
   return {.t = c.dim(0), .h = c.dim(1), .v = c.dim(2), .first_row = c.at.tp * c.dim(2)};
 }
 
-template <class T>
-void position(const KernelCall<T>& c) {
+template <class C>
+void position(const C& c) {
   const std::int64_t t = c.dim(0), h = c.dim(1), micro = c.dim(2);
   const ref::RowPlacement rows = c.rows(micro, t);
   const std::int64_t table = (rows.position(t - 1) + 1) * h;
@@ -52,8 +56,8 @@ void position(const KernelCall<T>& c) {
   }
 }
 
-template <class T>
-ref::NormForward<T> norm_forward(const KernelCall<T>& c, std::int64_t stats, bool has_beta) {
+template <class C>
+ref::NormForward<ValueOf<C>> norm_forward(const C& c, std::int64_t stats, bool has_beta) {
   const std::int64_t t = c.dim(0), h = c.dim(1);
   return {.x = c.in(0, t * h),
           .gamma = c.in(1, h),
@@ -62,8 +66,8 @@ ref::NormForward<T> norm_forward(const KernelCall<T>& c, std::int64_t stats, boo
           .stats = c.out(1, stats * t)};
 }
 
-template <class T>
-ref::NormBackward<T> norm_backward(const KernelCall<T>& c, std::int64_t stats, bool has_beta) {
+template <class C>
+ref::NormBackward<ValueOf<C>> norm_backward(const C& c, std::int64_t stats, bool has_beta) {
   const std::int64_t t = c.dim(0), h = c.dim(1);
   return {.dy = c.in(0, t * h),
           .x = c.in(1, t * h),
@@ -74,13 +78,13 @@ ref::NormBackward<T> norm_backward(const KernelCall<T>& c, std::int64_t stats, b
           .dbeta = has_beta ? c.add_to(2, h) : nullptr};
 }
 
-template <class T>
-ref::NormDims norm_dims(const KernelCall<T>& c) {
+template <class C>
+ref::NormDims norm_dims(const C& c) {
   return {.t = c.dim(0), .h = c.dim(1)};
 }
 
-template <class T>
-void gemm(const KernelCall<T>& c) {
+template <class C>
+void gemm(const C& c) {
   const ref::GemmDims d{
       .m = c.dim(0), .n = c.dim(1), .k = c.dim(2), .offset = c.dim(3), .row = c.dim(4)};
   switch (c.shape.kernel) {
@@ -98,8 +102,8 @@ void gemm(const KernelCall<T>& c) {
                   c.in(1, d.m * d.k), adds ? c.add_to(0, d.n * d.k) : c.out(0, d.n * d.k));
 }
 
-template <class T>
-void activation(const KernelCall<T>& c) {
+template <class C>
+void activation(const C& c) {
   const ref::ActivationDims d{
       .t = c.dim(0), .f = c.dim(1), .kind = static_cast<ref::ActivationKind>(c.dim(2))};
   const std::int64_t y = d.t * d.f, x = ref::is_gated(d.kind) ? 2 * y : y;
@@ -110,19 +114,19 @@ void activation(const KernelCall<T>& c) {
   }
 }
 
-template <class T>
-void residual_add(const KernelCall<T>& c) {
+template <class C>
+void residual_add(const C& c) {
   const std::int64_t t = c.dim(0), h = c.dim(1), n = t * h;
-  ref::residual_add<T>({.t = t,
-                        .h = h,
-                        .x = c.in(0, n),
-                        .residual = c.in(1, n),
-                        .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
-                        .y = c.out(0, n)});
+  ref::residual_add<ValueOf<C>>({.t = t,
+                                 .h = h,
+                                 .x = c.in(0, n),
+                                 .residual = c.in(1, n),
+                                 .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
+                                 .y = c.out(0, n)});
 }
 
-template <class T>
-ref::LossDims loss_dims(const KernelCall<T>& c, std::int64_t columns, std::int64_t divisor) {
+template <class C>
+ref::LossDims loss_dims(const C& c, std::int64_t columns, std::int64_t divisor) {
   const std::int64_t blocks = std::max<std::int64_t>(1, c.dim(3));
   return {.t = c.dim(0),
           .v = columns,
@@ -132,8 +136,8 @@ ref::LossDims loss_dims(const KernelCall<T>& c, std::int64_t columns, std::int64
           .divisor = divisor};
 }
 
-template <class T>
-void loss(const KernelCall<T>& c) {
+template <class C>
+void loss(const C& c) {
   const std::int64_t t = c.dim(0);
   if (c.shape.kernel == Kernel::ce_loss) {
     return ref::ce_loss(loss_dims(c, 0, c.dim(1)), c.in(0, t), c.in(1, t), c.add_to(0, 1));
@@ -143,108 +147,109 @@ void loss(const KernelCall<T>& c) {
     case Kernel::ce_max:
       return ref::ce_max(loss_dims(c, c.dim(1), 1), c.in(0, n), c.out(0, t));
     case Kernel::ce_partial:
-      return ref::ce_partial<T>(loss_dims(c, c.dim(1), 1), {.logits = c.in(0, n),
-                                                            .labels = c.in(1, t),
-                                                            .maxima = c.in(2, t),
-                                                            .probs = c.out(0, n),
-                                                            .target = c.out(1, t),
-                                                            .sum = c.out(2, t)});
+      return ref::ce_partial<ValueOf<C>>(loss_dims(c, c.dim(1), 1), {.logits = c.in(0, n),
+                                                                     .labels = c.tokens_in(1, t),
+                                                                     .maxima = c.in(2, t),
+                                                                     .probs = c.out(0, n),
+                                                                     .target = c.out(1, t),
+                                                                     .sum = c.out(2, t)});
     default:
-      return ref::ce_bwd(loss_dims(c, c.dim(1), c.dim(2)), c.in(0, n), c.in(1, t), c.in(2, t),
-                         c.out(0, n));
+      return ref::ce_bwd(loss_dims(c, c.dim(1), c.dim(2)), c.in(0, n), c.in(1, t),
+                         c.tokens_in(2, t), c.out(0, n));
   }
 }
 
-template <class T>
-void sum_squares(const KernelCall<T>& c) {
-  const T* g = c.in(0, c.dim(0));
-  T* norm2 = c.add_to(0, 1);
+template <class C>
+void sum_squares(const C& c) {
+  const ValueOf<C>* g = c.in(0, c.dim(0));
+  ValueOf<C>* norm2 = c.add_to(0, 1);
   for (const ParamRange& r : c.norm_ranges) ref::sum_squares(r.end - r.begin, g + r.begin, norm2);
 }
 
 /// 1 when the program does not clip.
-template <class T>
-T coefficient(const KernelCall<T>& c) {
-  return c.op.inputs > 1 ? *c.in(1, 1) : ref::Number<T>::integer(1);
+template <class C>
+ValueOf<C> coefficient(const C& c) {
+  return c.op.inputs > 1 ? *c.in(1, 1) : ref::Number<ValueOf<C>>::integer(1);
 }
 
-template <class T>
-void optimizer(const KernelCall<T>& c) {
+template <class C>
+void optimizer(const C& c) {
   const std::int64_t n = c.dim(0);
   if (c.shape.kernel == Kernel::sgd) {
-    return ref::sgd<T>({}, {.n = n,
-                            .g = c.in(0, n),
-                            .coefficient = coefficient(c),
-                            .master = c.add_to(0, n),
-                            .w = c.out(1, n)});
+    return ref::sgd<ValueOf<C>>({}, {.n = n,
+                                     .g = c.in(0, n),
+                                     .coefficient = coefficient(c),
+                                     .master = c.add_to(0, n),
+                                     .w = c.out(1, n)});
   }
-  ref::adamw<T>({}, c.step,
-                {.n = n,
-                 .g = c.in(0, n),
-                 .coefficient = coefficient(c),
-                 .master = c.add_to(0, n),
-                 .m = c.add_to(1, n),
-                 .v = c.add_to(2, n),
-                 .w = c.out(3, n)});
+  ref::adamw<ValueOf<C>>({}, c.step,
+                         {.n = n,
+                          .g = c.in(0, n),
+                          .coefficient = coefficient(c),
+                          .master = c.add_to(0, n),
+                          .m = c.add_to(1, n),
+                          .v = c.add_to(2, n),
+                          .w = c.out(3, n)});
 }
 
-template <class T>
+template <class C>
 struct Row {
   Kernel kernel;
-  Run<T> run;
+  Run<C> run;
 };
 
 // One row per kernel: a table is as long as what it lists.
-template <class T>
+template <class Call>
 constexpr auto table() {  // NOLINT(readability-function-size)
   using K = Kernel;
-  using C = const KernelCall<T>&;
+  using T = ValueOf<Call>;
+  using C = const Call&;
   constexpr auto nothing = [](C) {};
   constexpr auto copy = [](C c) { ref::copy(c.dim(0), c.in(0, c.dim(0)), c.out(0, c.dim(0))); };
-  return std::to_array<Row<T>>({
+  return std::to_array<Row<Call>>({
       {K::none, nothing},
       {K::load_tokens, [](C c) { load(c, 0); }},
       {K::load_labels, [](C c) { load(c, 1); }},
       {K::embedding_fwd,
        [](C c) {
          const ref::EmbeddingDims d = embedding_dims(c);
-         ref::embedding_fwd(d, c.in(0, d.t), c.in(1, d.v * d.h), c.out(0, d.t * d.h));
+         ref::embedding_fwd(d, c.tokens_in(0, d.t), c.in(1, d.v * d.h), c.out(0, d.t * d.h));
        }},
       {K::embedding_bwd,
        [](C c) {
          const ref::EmbeddingDims d = embedding_dims(c);
-         ref::embedding_bwd(d, c.in(0, d.t), c.in(1, d.t * d.h), c.add_to(0, d.v * d.h));
+         ref::embedding_bwd(d, c.tokens_in(0, d.t), c.in(1, d.t * d.h), c.add_to(0, d.v * d.h));
        }},
-      {K::position_fwd, position<T>},
-      {K::position_bwd, position<T>},
+      {K::position_fwd, position<Call>},
+      {K::position_bwd, position<Call>},
       {K::layernorm_fwd, [](C c) { ref::layernorm_fwd(norm_dims(c), norm_forward(c, 2, true)); }},
       {K::layernorm_bwd, [](C c) { ref::layernorm_bwd(norm_dims(c), norm_backward(c, 2, true)); }},
       {K::rmsnorm_fwd, [](C c) { ref::rmsnorm_fwd(norm_dims(c), norm_forward(c, 1, false)); }},
       {K::rmsnorm_bwd, [](C c) { ref::rmsnorm_bwd(norm_dims(c), norm_backward(c, 1, false)); }},
-      {K::gemm_fwd, gemm<T>},
-      {K::gemm_dgrad, gemm<T>},
-      {K::gemm_wgrad, gemm<T>},
+      {K::gemm_fwd, gemm<Call>},
+      {K::gemm_dgrad, gemm<Call>},
+      {K::gemm_wgrad, gemm<Call>},
       {K::bias_bwd,
        [](C c) {
          const ref::GemmDims d{.m = c.dim(0), .n = c.dim(1), .k = 0};
          ref::bias_bwd(d, c.in(0, d.m * d.n), c.add_to(0, d.n));
        }},
-      {K::rope_fwd, rope<T>},
-      {K::rope_bwd, rope<T>},
-      {K::flash_fwd, flash<T>},
-      {K::flash_bwd, flash<T>},
-      {K::scores_fwd, scores_and_context<T>},
-      {K::softmax_fwd, softmax<T>},
-      {K::context_fwd, scores_and_context<T>},
-      {K::context_bwd, scores_and_context<T>},
-      {K::softmax_bwd, softmax<T>},
-      {K::scores_bwd, scores_and_context<T>},
-      {K::activation_fwd, activation<T>},
-      {K::activation_bwd, activation<T>},
-      {K::dropout_fwd, dropout_fwd<T>},
-      {K::dropout_bwd, dropout_bwd<T>},
-      {K::residual_add, residual_add<T>},
-      {K::dropout_add, dropout_add<T>},
+      {K::rope_fwd, rope<Call>},
+      {K::rope_bwd, rope<Call>},
+      {K::flash_fwd, flash<Call>},
+      {K::flash_bwd, flash<Call>},
+      {K::scores_fwd, scores_and_context<Call>},
+      {K::softmax_fwd, softmax<Call>},
+      {K::context_fwd, scores_and_context<Call>},
+      {K::context_bwd, scores_and_context<Call>},
+      {K::softmax_bwd, softmax<Call>},
+      {K::scores_bwd, scores_and_context<Call>},
+      {K::activation_fwd, activation<Call>},
+      {K::activation_bwd, activation<Call>},
+      {K::dropout_fwd, dropout_fwd<Call>},
+      {K::dropout_bwd, dropout_bwd<Call>},
+      {K::residual_add, residual_add<Call>},
+      {K::dropout_add, dropout_add<Call>},
       {K::add,
        [](C c) {
          const std::int64_t n = c.dim(0);
@@ -260,24 +265,25 @@ constexpr auto table() {  // NOLINT(readability-function-size)
        }},
       {K::accumulate,
        [](C c) { ref::accumulate(c.dim(0), c.in(0, c.dim(0)), c.add_to(0, c.dim(0))); }},
-      {K::ce_max, loss<T>},
-      {K::ce_partial, loss<T>},
-      {K::ce_loss, loss<T>},
-      {K::ce_bwd, loss<T>},
-      {K::sum_squares, sum_squares<T>},
+      {K::ce_max, loss<Call>},
+      {K::ce_partial, loss<Call>},
+      {K::ce_loss, loss<Call>},
+      {K::ce_bwd, loss<Call>},
+      {K::sum_squares, sum_squares<Call>},
       {K::clip_coefficient, [](C c) { *c.out(0, 1) = ref::clip_coefficient<T>({}, *c.in(0, 1)); }},
-      {K::adamw, optimizer<T>},
-      {K::sgd, optimizer<T>},
+      {K::adamw, optimizer<Call>},
+      {K::sgd, optimizer<Call>},
       {K::host_work, nothing},
   });
 }
 
 }  // namespace kernel_rows
 
-/// Runs the kernel of a compute op. Throws ExecutionError when its operands do not fit.
-template <class T>
-void run_kernel(const KernelCall<T>& call) {
-  static constexpr auto rows = kernel_rows::table<T>();
+/// Runs the kernel of a compute op; C is KernelCall<T> (the interpreter) or DeviceCall<T> (a
+/// device). Throws ExecutionError when its operands do not fit.
+template <class C>
+void run_kernel(const C& call) {
+  static constexpr auto rows = kernel_rows::table<C>();
   static_assert(rows.size() == static_cast<std::size_t>(Kernel::count));
   const auto& row = rows[static_cast<std::size_t>(call.shape.kernel)];
   CHECK(row.kernel == call.shape.kernel, "kernel rows stand in the order of the enum");
