@@ -11,6 +11,10 @@ namespace {
 
 using Kind = ScheduleAction::Kind;
 
+bool is_receive(const IssuedCall& c) {
+  return c.call == ChunkCall::receive_input || c.call == ChunkCall::receive_grad;
+}
+
 bool carries_activation(const IssuedCall& c) {
   return c.call == ChunkCall::receive_input || c.call == ChunkCall::send_output;
 }
@@ -141,6 +145,9 @@ class Issue {
         for (const std::size_t i : posted_before_[u]) batch.push_back(receive(i));
       }
       if (order_.batched) {
+        // What is received has its memory before what is sent gives its own back: both are in use
+        // until the batch has ended (Megatron-LM p2p_communication.py, _communicate).
+        std::stable_partition(batch.begin(), batch.end(), is_receive);
         for (std::size_t i = 1; i < batch.size(); ++i) batch[i].grouped = true;
       } else {
         // One by one, activations before gradients: the order both neighbours keep.

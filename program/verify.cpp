@@ -28,6 +28,10 @@ constexpr std::array kChecks{
              "statics are taken once and kept, frame slots taken and given back once per "
              "micro-batch, scratch within a segment; nothing is used outside its life",
              check_memory},
+    CheckRow{"groups",
+             "no memory that a group of transfers uses is given back and taken again before its "
+             "last transfer",
+             check_groups},
     CheckRow{"gradients",
              "every gradient is reduced over dp once, complete and before the optimizer reads it; "
              "tied parameters also over the first and last stage",

@@ -31,6 +31,7 @@ std::vector<std::string> check_views(const ProgramFacts& facts);
 std::vector<std::string> check_memory(const ProgramFacts& facts);
 std::vector<std::string> check_gradients(const ProgramFacts& facts);
 std::vector<std::string> check_progress(const ProgramFacts& facts);
+std::vector<std::string> check_groups(const ProgramFacts& facts);
 std::vector<std::string> check_hazards(const ProgramFacts& facts);
 
 }  // namespace windtunnel

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/op_recorder.h"
 #include "runtime/op_text.h"
+#include "runtime/start_values.h"
 
 namespace windtunnel {
 
@@ -44,10 +47,6 @@ bool Engine<T>::advance(Rank& rank) {
   bool progress = false;
   try {
     while (!rank.done) {
-      if (rank.awaited) {
-        if (!board_.ready(*rank.awaited)) return progress;
-        rank.awaited.reset();
-      }
       if (rank.position.call < rank.calls().size()) {
         const Call& call = rank.calls()[rank.position.call];
         const auto ops = program_.ops_of(call);
@@ -55,6 +54,7 @@ bool Engine<T>::advance(Rank& rank) {
           const Op& op = ops[rank.position.op];
           const int step = std::max(rank.position.step, 0);
           if (runs(op, call, step)) {
+            if (!goes_on_with(op) && !arrived(rank)) return progress;
             if (!try_op(rank, op, call)) return progress;
             check_order(rank, op, call);
           }
@@ -70,6 +70,22 @@ bool Engine<T>::advance(Rank& rank) {
     throw ExecutionError(where(rank) + ": " + error.what());
   }
   return progress;
+}
+
+/// Whether the op begins before the transfers on the compute stream have ended: it is one of their
+/// group, or the host's alone.
+template <class T>
+bool Engine<T>::goes_on_with(const Op& op) {
+  const bool message = op.kind == OpKind::send || op.kind == OpKind::recv;
+  return (message && op.grouped) || op.kind == OpKind::alloc || op.kind == OpKind::free;
+}
+
+template <class T>
+bool Engine<T>::arrived(Rank& rank) {
+  const bool all = std::all_of(rank.awaited.begin(), rank.awaited.end(),
+                               [&](const Ticket& ticket) { return board_.ready(ticket); });
+  if (all) rank.awaited.clear();
+  return all;
 }
 
 template <class T>
@@ -130,8 +146,10 @@ bool Engine<T>::try_alloc(Rank& rank, const Op& op, const Call& call) {
   const SlotId slot = program_.operands(op)[0];
   const MemoryRange range = rank.memory.resolve(slot, call.micro_batch);
   rank.memory.take(range, slot);
-  if (rank.memory.slot(slot).space == Space::statics) {
-    fill_at_start(program_, options_, rank, range, slot);
+  const Slot& s = rank.memory.slot(slot);
+  if (s.space == Space::statics && has_start_values(s.category)) {
+    fill_at_start(program_, {.seed = options_.seed, .perturbation = options_.perturbation},
+                  rank.params, s, slot, rank.memory.data(range, slot));
   }
   return true;
 }
@@ -223,6 +241,7 @@ bool Engine<T>::settle(Rank& rank, const MemoryRange& range, SlotId named) {
     }
     if (!board_.ready(pending.ticket)) return false;
     const std::vector<T> data = board_.take(pending.ticket);
+    std::erase(rank.awaited, pending.ticket);
     const MemoryRange whole{
         .root = range.root, .micro_batch = range.micro_batch, .begin = 0, .end = 0};
     std::copy(data.begin(), data.end(), rank.memory.data(whole, range.root) + pending.begin);
@@ -236,7 +255,7 @@ void Engine<T>::expect_into(Rank& rank, const Op& op, const MemoryRange& range,
                             const Ticket& ticket) {
   rank.memory.instance(range, range.root)
       .pending.push_back({.ticket = ticket, .begin = range.begin, .end = range.end});
-  if (op.stream == Stream::compute) rank.awaited = ticket;
+  if (op.stream == Stream::compute) rank.awaited.push_back(ticket);
   Traffic& traffic = rank.memory.counters().traffic[{op.comm, op.kind, op.collective}];
   ++traffic.count;
   traffic.bytes += bytes_of(op.dtype, op.elements);
@@ -345,7 +364,7 @@ std::string Engine<T>::where(const Rank& rank) const {
   text += fmt::format(", call {} {}", p.call, text_of(program_, call));
   const auto ops = program_.ops_of(call);
   // An awaited transfer was issued by the op before.
-  const std::size_t at = rank.awaited && p.op > 0 ? p.op - 1 : p.op;
+  const std::size_t at = !rank.awaited.empty() && p.op > 0 ? p.op - 1 : p.op;
   return at < ops.size() ? text + fmt::format(", op {} {}", at, text_of(program_, ops[at]))
                          : text + ", its end";
 }

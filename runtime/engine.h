@@ -28,6 +28,9 @@ class Engine {
   bool advance(Rank& rank);
   /// Moves to the next call; false when the step's leftovers must be awaited first.
   bool end_call(Rank& rank);
+  static bool goes_on_with(const Op& op);
+  /// Whether what the compute stream waits for is there.
+  bool arrived(Rank& rank);
   /// False: blocked, to be tried again.
   bool try_op(Rank& rank, const Op& op, const Call& call);
   bool try_alloc(Rank& rank, const Op& op, const Call& call);

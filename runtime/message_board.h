@@ -27,6 +27,8 @@ struct Ticket {
   std::tuple<std::uint32_t, int, int> place;
   std::int64_t number = 0;
   int member = 0;  // collectives: this rank's place in the group
+
+  friend bool operator==(const Ticket&, const Ticket&) = default;
 };
 
 /// What all members of a collective must agree on.

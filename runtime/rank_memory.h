@@ -15,19 +15,10 @@
 #include "program/mesh.h"
 #include "program/program.h"
 #include "runtime/execution.h"
+#include "runtime/memory_range.h"
 #include "runtime/message_board.h"
 
 namespace windtunnel {
-
-/// Elements [begin, end) of one instance of a root slot.
-struct MemoryRange {
-  SlotId root = kNone;
-  std::int32_t micro_batch = -1;  // -1 for statics and scratch
-  std::int64_t begin = 0, end = 0;
-
-  std::int64_t elements() const { return end - begin; }
-  bool overlaps(std::int64_t from, std::int64_t to) const { return begin < to && from < end; }
-};
 
 /// A transfer that will write [begin, end) of the instance.
 struct Pending {
@@ -50,27 +41,11 @@ class RankMemory {
       : program_(&program), role_(&role), at_(at), granularity_(granularity) {}
 
   const Slot& slot(SlotId id) const { return role_->slots[id]; }
-  std::string name(SlotId id) const {
-    return "slot '" + program_->names[slot(id).name] + "' (#" + std::to_string(id) + ")";
-  }
+  std::string name(SlotId id) const { return slot_name(*program_, *role_, id); }
 
   /// Where a slot lies in a call of this micro-batch.
   MemoryRange resolve(SlotId id, std::int32_t micro_batch) const {
-    std::int64_t begin = 0;
-    SlotId root = id;
-    while (slot(root).parent != kNone) {
-      const Slot& view = slot(root);
-      begin += view.offset + view.dp_stride * at_.dp + view.tp_stride * at_.tp;
-      root = slot(root).parent;
-    }
-    const MemoryRange range{.root = root,
-                            .micro_batch = slot(root).space == Space::frame ? micro_batch : -1,
-                            .begin = begin,
-                            .end = begin + slot(id).elements};
-    if (range.begin < 0 || range.end > slot(root).elements) {
-      throw ExecutionError(name(id) + " reaches beyond " + name(root));
-    }
-    return range;
+    return resolve_range(*program_, *role_, at_, {id, micro_batch});
   }
 
   bool holds(const MemoryRange& range) const { return instances_.contains(key(range)); }

@@ -1,13 +1,12 @@
 #pragma once
 // One rank of an execution: its memory, its parameters, and where it stands in its calls.
 
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "program/mesh.h"
-#include "runtime/initial_values.h"
 #include "runtime/rank_memory.h"
 #include "runtime/rank_params.h"
 #include "runtime/stream_order.h"
@@ -42,47 +41,14 @@ struct RankState {
   RankParams params;
   StreamOrder order;
   Position position;
-  std::optional<Ticket> awaited;  // a transfer on the compute stream: nothing runs before it
-  std::set<SlotId> used;          // weights recorded in this step
+  std::vector<Ticket> awaited;  // transfers on the compute stream: nothing runs before them
+  std::set<SlotId> used;        // weights recorded in this step
   bool done = false;
 
   const std::vector<Call>& calls() const {
     return position.step < 0 ? role->prologue : role->calls;
   }
 };
-
-/// Gives a static slot that was just allocated the content training starts from: weights their
-/// initial values, masters and optimizer states 0. Everything else stays poisoned.
-template <class T>
-void fill_at_start(const Program& program, const ExecutionOptions& options, RankState<T>& rank,
-                   const MemoryRange& range, SlotId slot) {
-  const Category category = rank.memory.slot(slot).category;
-  if (category != Category::weights && category != Category::master_weights &&
-      category != Category::optimizer_states) {
-    return;
-  }
-  T* data = rank.memory.data(range, slot);
-  std::fill(data, data + range.elements(), T{});
-  if (category != Category::weights) return;
-  for (const ParamRange& r : rank.params.ranges(slot)) {
-    const Param& param = program.params[r.param];
-    const std::string name = tensor_name(program, param);
-    const InitialValues<T> values{.init = param.init,
-                                  .rows = param.rows,
-                                  .cols = param.cols,
-                                  .seed = options.seed,
-                                  .tensor = hash_of(name)};
-    const ParamMap& map = rank.params.map(r.param);
-    for (std::int64_t i = r.begin; i < r.end; ++i) {
-      const std::int64_t index = map.global_index(i - r.begin);
-      data[i] = values.at(index);
-      if constexpr (!reference::Number<T>::exact) {
-        const auto& p = options.perturbation;
-        if (p && p->index == index && p->tensor == name) data[i] += p->delta;
-      }
-    }
-  }
-}
 
 /// Master weights start as the weights they belong to: the optimizer's op names both.
 template <class T>

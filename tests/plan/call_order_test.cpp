@@ -23,8 +23,8 @@ PipelineOrder one_f_one_b(int pp, int m) {
 TEST(CallOrder, BlockingBatchesASendWithTheNextReceive) {
   // NVIDIA/Megatron-LM: send_forward_recv_backward and send_backward_recv_forward in the steady
   // state.
-  EXPECT_EQ(text(issue_order(one_f_one_b(2, 3), 0)), "F0 sf0 F1 sf1 +rb0 B0 F2 sf2 +rb1 B1 rb2 B2");
-  EXPECT_EQ(text(issue_order(one_f_one_b(2, 3), 1)), "rf0 F0 B0 sb0 +rf1 F1 B1 sb1 +rf2 F2 B2 sb2");
+  EXPECT_EQ(text(issue_order(one_f_one_b(2, 3), 0)), "F0 sf0 F1 rb0 +sf1 B0 F2 rb1 +sf2 B1 rb2 B2");
+  EXPECT_EQ(text(issue_order(one_f_one_b(2, 3), 1)), "rf0 F0 B0 rf1 +sb0 F1 B1 rf2 +sb1 F2 B2 sb2");
 }
 
 TEST(CallOrder, OneByOneSendsActivationsBeforeGradients) {

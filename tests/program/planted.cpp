@@ -127,6 +127,15 @@ constexpr std::array kPlanted{
               for (const std::size_t call : {a, b}) start_alone(p, 1, call);
               swap_calls(p, 1, a, b);
             }},
+    // --- groups ---
+    Planted{"SentMemoryHandedToAReceiveOfItsGroup", "1f1b", "groups", "given back before it",
+            [](Program& p) {
+              const std::size_t receive = find_call(p, 0, "receive_grad");
+              start_alone(p, 0, receive + 1);
+              const Segment& s = p.segments[p.roles[0].calls[receive].segment];
+              for (std::uint32_t i = s.op_begin; i < s.op_end; ++i) p.ops[i].grouped = true;
+              swap_calls(p, 0, receive, receive + 1);
+            }},
     // --- collectives ---
     Planted{
         "NormReducedByOneStageLess", "1f1b", "collectives", "issues 0",
