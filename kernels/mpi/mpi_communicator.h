@@ -1,0 +1,24 @@
+#pragma once
+// Communicators over MPI: one thread per rank makes all calls.
+//
+// A transfer is posted as a nonblocking call when its stream has come to it and, for collectives,
+// its turn in its communicator's queue; the thread then tests what is under way, yielding the
+// processor between tests, and sleeps when nothing is. Several threads inside MPI, or one that
+// blocks in it, take the processor from compute (docs/runtime.md has figures).
+
+#include <memory>
+#include <vector>
+
+#include "kernels/device/communicator.h"
+#include "kernels/mpi/mpi_world.h"
+
+namespace windtunnel {
+
+/// Makes the groups' communicators: to be called by every rank of the world at the same time, with
+/// the same communicators in the same order. `scratch_bytes`: the largest result of a
+/// reduce_scatter that is written into its own input.
+std::unique_ptr<Communicator> make_mpi_communicator(const MpiWorld& world,
+                                                    std::vector<GroupMembers> groups,
+                                                    std::int64_t scratch_bytes);
+
+}  // namespace windtunnel
