@@ -4,7 +4,7 @@
 // qkv is (t, (a + 2k) d), a row being [a query heads | k key heads | k value heads] of width d and
 // row = position * micro + sample; query head i reads key and value head i / (a / k). Scores and
 // probabilities are (micro * a, s, s): (sample, head, query, key).
-// double: S = q k^T / sqrt(d), P = softmax(S - alibi) over keys up to the query.
+// real: S = q k^T / sqrt(d), P = softmax(S - alibi) over keys up to the query.
 // field: S = q k^T, P = S - alibi up to the query and 0 beyond it.
 
 #include <cmath>
@@ -58,7 +58,7 @@ T score_scale(std::int64_t d) {
   if constexpr (Number<T>::exact) {
     return Number<T>::integer(1);
   } else {
-    return 1.0 / std::sqrt(static_cast<double>(d));
+    return static_cast<T>(1.0 / std::sqrt(static_cast<double>(d)));
   }
 }
 
@@ -73,8 +73,9 @@ T alibi_slope(std::int64_t head, std::int64_t heads) {
     std::int64_t power = 1;
     while (2 * power <= heads) power *= 2;
     const auto n = static_cast<double>(power);
-    if (head < power) return std::exp2(-8.0 * static_cast<double>(head + 1) / n);
-    return std::exp2(-4.0 * static_cast<double>(2 * (head - power) + 1) / n);
+    const double exponent = head < power ? -8.0 * static_cast<double>(head + 1) / n
+                                         : -4.0 * static_cast<double>(2 * (head - power) + 1) / n;
+    return static_cast<T>(std::exp2(exponent));
   }
 }
 
@@ -122,12 +123,17 @@ T softmax_row(const AttentionDims& dims, const AttentionMask& mask, const Attent
   if constexpr (Number<T>::exact) {
     return T{};
   } else {
-    T largest = probabilities[0], sum = 0;
+    T largest = probabilities[0];
+    double sum = 0;
     for (std::int64_t j = 1; j < keys; ++j) largest = std::fmax(largest, probabilities[j]);
-    for (std::int64_t j = 0; j < keys; ++j) sum += std::exp(probabilities[j] - largest);
-    const T lse = largest + std::log(sum);
-    for (std::int64_t j = 0; j < keys; ++j) probabilities[j] = std::exp(probabilities[j] - lse);
-    return lse;
+    for (std::int64_t j = 0; j < keys; ++j) {
+      sum += std::exp(static_cast<double>(probabilities[j]) - largest);
+    }
+    const double lse = largest + std::log(sum);
+    for (std::int64_t j = 0; j < keys; ++j) {
+      probabilities[j] = static_cast<T>(std::exp(probabilities[j] - lse));
+    }
+    return static_cast<T>(lse);
   }
 }
 
@@ -208,10 +214,10 @@ void softmax_bwd(const AttentionDims& dims, const AttentionMask& mask, const T* 
   for_each_row(dims, [&](const AttentionRow& row) {
     const std::int64_t at = dims.score(row.sample, row.head, row.query);
     const std::int64_t keys = mask.keys(row.query, dims.s);
-    T inner{};
+    typename Number<T>::Wide inner{};
     if constexpr (!Number<T>::exact) {
       for (std::int64_t j = 0; j < keys; ++j)
-        inner += probabilities[at + j] * dprobabilities[at + j];
+        inner += static_cast<double>(probabilities[at + j]) * dprobabilities[at + j];
     }
     for (std::int64_t j = 0; j < dims.s; ++j) {
       if (j >= keys) {
@@ -219,7 +225,7 @@ void softmax_bwd(const AttentionDims& dims, const AttentionMask& mask, const T* 
       } else if constexpr (Number<T>::exact) {
         dscores[at + j] = dprobabilities[at + j];
       } else {
-        dscores[at + j] = probabilities[at + j] * (dprobabilities[at + j] - inner);
+        dscores[at + j] = static_cast<T>(probabilities[at + j] * (dprobabilities[at + j] - inner));
       }
     }
   });

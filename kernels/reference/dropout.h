@@ -31,7 +31,7 @@ T keep_scale(const DropoutKey& key) {
   if constexpr (Number<T>::exact) {
     return Number<T>::ratio(100, 100 - std::lround(100.0 * key.probability));
   } else {
-    return 1.0 / (1.0 - key.probability);
+    return static_cast<T>(1.0 / (1.0 - key.probability));
   }
 }
 
@@ -57,54 +57,56 @@ struct AttentionElements {
 };
 
 /// x (rows, columns) -> y, mask of 0 and 1
-template <class T>
+template <class T, class Mask = T>
 struct DropoutForward {
   std::int64_t rows, columns;
   const T* x;
   T* y;  // may be x
-  T* mask;
+  Mask* mask;
 };
 
-template <class T, class Elements>
-void dropout_fwd(const DropoutKey& key, const Elements& elements, const DropoutForward<T>& o) {
+template <class T, class Mask = T, class Elements>
+void dropout_fwd(const DropoutKey& key, const Elements& elements,
+                 const DropoutForward<T, Mask>& o) {
   const T scale = keep_scale<T>(key);
   for (std::int64_t r = 0; r < o.rows; ++r) {
     for (std::int64_t c = 0; c < o.columns; ++c) {
       const std::int64_t i = r * o.columns + c;
       const bool kept = elements.kept(key, r, c);
-      o.mask[i] = Number<T>::integer(kept ? 1 : 0);
+      o.mask[i] = to_element<Mask>(kept ? 1 : 0);
       o.y[i] = kept ? o.x[i] * scale : T{};
     }
   }
 }
 
 /// dy (n), mask (n) -> dx (n), may be dy
-template <class T>
-void dropout_bwd(const DropoutKey& key, std::int64_t n, const T* dy, const T* mask, T* dx) {
+template <class T, class Mask>
+void dropout_bwd(const DropoutKey& key, std::int64_t n, const T* dy, const Mask* mask, T* dx) {
   const T scale = keep_scale<T>(key);
-  for (std::int64_t i = 0; i < n; ++i) dx[i] = dy[i] * mask[i] * scale;
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = mask[i] == Mask{} ? T{} : dy[i] * scale;
 }
 
 /// y = dropout(x + bias) + residual: x, residual, y, mask (t, h); bias (h) may be null.
-template <class T>
+template <class T, class Mask = T>
 struct DropoutAdd {
   std::int64_t t, h;
   const T* x;
   const T* residual;
   const T* bias;
   T* y;  // may be x or residual
-  T* mask;
+  Mask* mask;
 };
 
-template <class T>
-void dropout_add(const DropoutKey& key, const HiddenElements& elements, const DropoutAdd<T>& o) {
+template <class T, class Mask = T>
+void dropout_add(const DropoutKey& key, const HiddenElements& elements,
+                 const DropoutAdd<T, Mask>& o) {
   const T scale = keep_scale<T>(key);
   for (std::int64_t r = 0; r < o.t; ++r) {
     for (std::int64_t c = 0; c < o.h; ++c) {
       const std::int64_t i = r * o.h + c;
       const bool kept = elements.kept(key, r, c);
       const T x = o.bias ? o.x[i] + o.bias[c] : o.x[i];
-      o.mask[i] = Number<T>::integer(kept ? 1 : 0);
+      o.mask[i] = to_element<Mask>(kept ? 1 : 0);
       o.y[i] = (kept ? x * scale : T{}) + o.residual[i];
     }
   }

@@ -1,9 +1,9 @@
 #pragma once
 // Element by element: sums, copies, scales, and the MLP's activations.
 //
-// Activations in double: gelu(x) = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 (Hendrycks and
-// Gimpel 2016, tanh form), relu2(x) = max(x, 0)^2, swiglu = silu(gate) up, geglu = gelu(gate) up
-// (Shazeer 2020, arXiv 2002.05202). In the field every g is g(x) = x^2.
+// Activations of real numbers: gelu(x) = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 (Hendrycks
+// and Gimpel 2016, tanh form), relu2(x) = max(x, 0)^2, swiglu = silu(gate) up, geglu = gelu(gate)
+// up (Shazeer 2020, arXiv 2002.05202). In the field every g is g(x) = x^2.
 
 #include <cmath>
 #include <cstdint>
@@ -33,6 +33,12 @@ inline ValueAndSlope<double> gelu_at(double x) {
       .slope = 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * kRoot * (1.0 + 3.0 * 0.044715 * x * x)};
 }
 
+/// Rounded to T.
+template <class T>
+ValueAndSlope<T> real_values(const ValueAndSlope<double>& at) {
+  return {.value = static_cast<T>(at.value), .slope = static_cast<T>(at.slope)};
+}
+
 template <class T>
 ValueAndSlope<T> activation_at(ActivationKind kind, T x) {
   if constexpr (Number<T>::exact) {
@@ -41,14 +47,15 @@ ValueAndSlope<T> activation_at(ActivationKind kind, T x) {
     switch (kind) {
       case ActivationKind::gelu:
       case ActivationKind::geglu:
-        return gelu_at(x);
+        return real_values<T>(gelu_at(x));
       case ActivationKind::swiglu: {
-        const double sigmoid = 1.0 / (1.0 + std::exp(-x));
-        return {.value = x * sigmoid, .slope = sigmoid * (1.0 + x * (1.0 - sigmoid))};
+        const double sigmoid = 1.0 / (1.0 + std::exp(-static_cast<double>(x)));
+        return real_values<T>(
+            {.value = x * sigmoid, .slope = sigmoid * (1.0 + x * (1.0 - sigmoid))});
       }
       case ActivationKind::relu2: {
         const double positive = std::fmax(x, 0.0);
-        return {.value = positive * positive, .slope = 2.0 * positive};
+        return real_values<T>({.value = positive * positive, .slope = 2.0 * positive});
       }
     }
     return {};

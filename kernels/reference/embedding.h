@@ -1,7 +1,7 @@
 #pragma once
 // Tokens, the vocabulary-parallel word embedding and the learned position embedding.
 //
-// Token ids are held as numbers of type T; they are far below the field's prime.
+// Token ids have an element type of their own; as numbers T they are far below the field's prime.
 
 #include <cstdint>
 
@@ -25,17 +25,13 @@ inline std::int64_t token_at(const TokenSource& source, std::int64_t sample,
                                    static_cast<std::uint64_t>(source.vocab));
 }
 
-template <class T>
-std::int64_t to_token(T x) {
-  return static_cast<std::int64_t>(Number<T>::to_double(x));
-}
-
 /// tokens (t)
-template <class T>
-void load_tokens(const TokenSource& source, const RowPlacement& rows, std::int64_t t, T* tokens) {
+template <class Token>
+void load_tokens(const TokenSource& source, const RowPlacement& rows, std::int64_t t,
+                 Token* tokens) {
   for (std::int64_t r = 0; r < t; ++r) {
     tokens[r] =
-        Number<T>::integer(token_at(source, rows.sample(r), rows.position(r) + source.shift));
+        to_element<Token>(token_at(source, rows.sample(r), rows.position(r) + source.shift));
   }
 }
 
@@ -47,10 +43,10 @@ struct EmbeddingDims {
 };
 
 /// tokens (t), table (v, h) -> y (t, h); rows of other ranks give 0.
-template <class T>
-void embedding_fwd(const EmbeddingDims& dims, const T* tokens, const T* table, T* y) {
+template <class T, class Token>
+void embedding_fwd(const EmbeddingDims& dims, const Token* tokens, const T* table, T* y) {
   for (std::int64_t r = 0; r < dims.t; ++r) {
-    const std::int64_t token = to_token(tokens[r]);
+    const std::int64_t token = to_integer(tokens[r]);
     const bool owned = dims.owns(token);
     const std::int64_t row = owned ? token - dims.first_row : 0;
     for (std::int64_t c = 0; c < dims.h; ++c) {
@@ -60,10 +56,10 @@ void embedding_fwd(const EmbeddingDims& dims, const T* tokens, const T* table, T
 }
 
 /// tokens (t), dy (t, h) -> dtable (v, h) +=
-template <class T>
-void embedding_bwd(const EmbeddingDims& dims, const T* tokens, const T* dy, T* dtable) {
+template <class T, class Token>
+void embedding_bwd(const EmbeddingDims& dims, const Token* tokens, const T* dy, T* dtable) {
   for (std::int64_t r = 0; r < dims.t; ++r) {
-    const std::int64_t token = to_token(tokens[r]);
+    const std::int64_t token = to_integer(tokens[r]);
     if (!dims.owns(token)) continue;
     T* row = dtable + (token - dims.first_row) * dims.h;
     for (std::int64_t c = 0; c < dims.h; ++c) row[c] += dy[r * dims.h + c];

@@ -2,7 +2,7 @@
 // Vocabulary-parallel cross entropy in four parts, with reductions over the tensor-parallel group
 // between them (Shoeybi et al. 2019, arXiv 1909.08053, section 3).
 //
-// double: loss = sum_r (log sum_j exp(x_rj - max_r) - (x_r,label - max_r)) / k.
+// real: loss = sum_r (log sum_j exp(x_rj - max_r) - (x_r,label - max_r)) / k.
 // field: the square error sum_j (x_rj - onehot_rj)^2 / k = (sum_j x_rj^2 - 2 x_r,label + 1) / k.
 // Columns beyond the unpadded vocabulary take no part and have a zero gradient.
 
@@ -50,21 +50,22 @@ void ce_max(const LossDims& dims, const T* logits, T* maxima) {
   }
 }
 
-template <class T>
+template <class T, class Label = T>
 struct LossPartial {
-  const T* logits;  // (t, v)
-  const T* labels;  // (t)
-  const T* maxima;  // (t), of all ranks
-  T* probs;         // (t, v), may be logits
-  T* target;        // (t)
-  T* sum;           // (t)
+  const T* logits;      // (t, v)
+  const Label* labels;  // (t)
+  const T* maxima;      // (t), of all ranks
+  T* probs;             // (t, v), may be logits
+  T* target;            // (t)
+  T* sum;               // (t)
 };
 
-template <class T>
-void ce_partial(const LossDims& dims, const LossPartial<T>& o) {
+template <class T, class Label = T>
+void ce_partial(const LossDims& dims, const LossPartial<T, Label>& o) {
   for (std::int64_t r = 0; r < dims.t; ++r) {
-    const std::int64_t label = to_token(o.labels[r]);
-    T target{}, sum{};
+    const std::int64_t label = to_integer(o.labels[r]);
+    T target{};
+    typename Number<T>::Wide sum{};
     for (std::int64_t c = 0; c < dims.columns(); ++c) {
       T& prob = o.probs[dims.at(r, c)];
       if (!dims.real(c)) {
@@ -82,30 +83,30 @@ void ce_partial(const LossDims& dims, const LossPartial<T>& o) {
       }
     }
     o.target[r] = target;
-    o.sum[r] = sum;
+    o.sum[r] = static_cast<T>(sum);
   }
 }
 
 /// target (t), sum (t) of all ranks -> loss (1) +=
 template <class T>
 void ce_loss(const LossDims& dims, const T* target, const T* sum, T* loss) {
-  T total{};
+  typename Number<T>::Wide total{};
   for (std::int64_t r = 0; r < dims.t; ++r) {
     if constexpr (Number<T>::exact) {
       total += sum[r] - target[r] - target[r] + Number<T>::integer(1);
     } else {
-      total += std::log(sum[r]) - target[r];
+      total += std::log(static_cast<double>(sum[r])) - target[r];
     }
   }
-  *loss += total * Number<T>::ratio(1, dims.divisor);
+  *loss += static_cast<T>(total * Number<typename Number<T>::Wide>::ratio(1, dims.divisor));
 }
 
 /// probs (t, v), sum (t), labels (t) -> dlogits (t, v), may be probs
-template <class T>
-void ce_bwd(const LossDims& dims, const T* probs, const T* sum, const T* labels, T* dlogits) {
+template <class T, class Label>
+void ce_bwd(const LossDims& dims, const T* probs, const T* sum, const Label* labels, T* dlogits) {
   const T factor = Number<T>::ratio(Number<T>::exact ? 2 : 1, dims.divisor);
   for (std::int64_t r = 0; r < dims.t; ++r) {
-    const std::int64_t label = to_token(labels[r]);
+    const std::int64_t label = to_integer(labels[r]);
     for (std::int64_t c = 0; c < dims.columns(); ++c) {
       const std::int64_t i = dims.at(r, c);
       if (!dims.real(c)) {

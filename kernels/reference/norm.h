@@ -1,7 +1,7 @@
 #pragma once
 // LayerNorm and RMSNorm, forward and backward.
 //
-// double: y = gamma (x - mean) / sqrt(var + eps) + beta; RMSNorm without mean and beta. Statistics
+// real: y = gamma (x - mean) / sqrt(var + eps) + beta; RMSNorm without mean and beta. Statistics
 // are (2, t): means, then reciprocal deviations; RMSNorm (t): reciprocal root mean squares.
 // field: y = gamma x + beta; statistics are 0.
 
@@ -71,14 +71,14 @@ void layernorm_fwd(const NormDims& dims, const NormForward<T>& o) {
     const auto n = static_cast<double>(dims.h);
     for (std::int64_t r = 0; r < dims.t; ++r) {
       const T* x = o.x + r * dims.h;
-      T mean = 0, square = 0;
+      double mean = 0, square = 0;
       for (std::int64_t c = 0; c < dims.h; ++c) mean += x[c] / n;
       for (std::int64_t c = 0; c < dims.h; ++c) square += (x[c] - mean) * (x[c] - mean) / n;
-      const T rstd = 1.0 / std::sqrt(square + kNormEpsilon);
-      o.stats[r] = mean;
-      o.stats[dims.t + r] = rstd;
+      const double rstd = 1.0 / std::sqrt(square + kNormEpsilon);
+      o.stats[r] = static_cast<T>(mean);
+      o.stats[dims.t + r] = static_cast<T>(rstd);
       for (std::int64_t c = 0; c < dims.h; ++c) {
-        o.y[r * dims.h + c] = (x[c] - mean) * rstd * o.gamma[c] + o.beta[c];
+        o.y[r * dims.h + c] = static_cast<T>((x[c] - mean) * rstd * o.gamma[c] + o.beta[c]);
       }
     }
   }
@@ -94,19 +94,20 @@ void layernorm_bwd(const NormDims& dims, const NormBackward<T>& o) {
     for (std::int64_t r = 0; r < dims.t; ++r) {
       const T* x = o.x + r * dims.h;
       const T* dy = o.dy + r * dims.h;
-      const T mean = o.stats[r], rstd = o.stats[dims.t + r];
-      T mean_g = 0, mean_gx = 0;
+      const double mean = o.stats[r], rstd = o.stats[dims.t + r];
+      double mean_g = 0, mean_gx = 0;
       for (std::int64_t c = 0; c < dims.h; ++c) {
-        const T xhat = (x[c] - mean) * rstd;
-        mean_g += dy[c] * o.gamma[c] / n;
-        mean_gx += dy[c] * o.gamma[c] * xhat / n;
+        const double xhat = (x[c] - mean) * rstd;
+        const double g = static_cast<double>(dy[c]) * o.gamma[c];
+        mean_g += g / n;
+        mean_gx += g * xhat / n;
       }
       for (std::int64_t c = 0; c < dims.h; ++c) {
-        const T xhat = (x[c] - mean) * rstd;
+        const double xhat = (x[c] - mean) * rstd;
         const T dyc = dy[c];
-        o.dgamma[c] += dyc * xhat;
+        o.dgamma[c] += static_cast<T>(dyc * xhat);
         o.dbeta[c] += dyc;
-        o.dx[r * dims.h + c] = rstd * (dyc * o.gamma[c] - mean_g - xhat * mean_gx);
+        o.dx[r * dims.h + c] = static_cast<T>(rstd * (dyc * o.gamma[c] - mean_g - xhat * mean_gx));
       }
     }
   }
@@ -120,11 +121,13 @@ void rmsnorm_fwd(const NormDims& dims, const NormForward<T>& o) {
   } else {
     for (std::int64_t r = 0; r < dims.t; ++r) {
       const T* x = o.x + r * dims.h;
-      T square = 0;
-      for (std::int64_t c = 0; c < dims.h; ++c) square += x[c] * x[c];
-      const T rms = 1.0 / std::sqrt(square / static_cast<double>(dims.h) + kNormEpsilon);
-      o.stats[r] = rms;
-      for (std::int64_t c = 0; c < dims.h; ++c) o.y[r * dims.h + c] = x[c] * rms * o.gamma[c];
+      double square = 0;
+      for (std::int64_t c = 0; c < dims.h; ++c) square += static_cast<double>(x[c]) * x[c];
+      const double rms = 1.0 / std::sqrt(square / static_cast<double>(dims.h) + kNormEpsilon);
+      o.stats[r] = static_cast<T>(rms);
+      for (std::int64_t c = 0; c < dims.h; ++c) {
+        o.y[r * dims.h + c] = static_cast<T>(x[c] * rms * o.gamma[c]);
+      }
     }
   }
 }
@@ -138,15 +141,16 @@ void rmsnorm_bwd(const NormDims& dims, const NormBackward<T>& o) {
     for (std::int64_t r = 0; r < dims.t; ++r) {
       const T* x = o.x + r * dims.h;
       const T* dy = o.dy + r * dims.h;
-      const T rms = o.stats[r];
-      T mean_gx = 0;
+      const double rms = o.stats[r];
+      double mean_gx = 0;
       for (std::int64_t c = 0; c < dims.h; ++c) {
-        mean_gx += dy[c] * o.gamma[c] * x[c] * rms / static_cast<double>(dims.h);
+        const double g = static_cast<double>(dy[c]) * o.gamma[c];
+        mean_gx += g * x[c] * rms / static_cast<double>(dims.h);
       }
       for (std::int64_t c = 0; c < dims.h; ++c) {
         const T dyc = dy[c];
-        o.dgamma[c] += dyc * x[c] * rms;
-        o.dx[r * dims.h + c] = rms * (dyc * o.gamma[c] - x[c] * rms * mean_gx);
+        o.dgamma[c] += static_cast<T>(dyc * x[c] * rms);
+        o.dx[r * dims.h + c] = static_cast<T>(rms * (dyc * o.gamma[c] - x[c] * rms * mean_gx));
       }
     }
   }

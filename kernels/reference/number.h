@@ -1,6 +1,11 @@
 #pragma once
-// The numbers the reference kernels compute with: `double`, and `Field`, the integers modulo the
-// Mersenne prime p = 2^31 - 1 held in 64 bits.
+// The numbers the reference kernels compute with: `double`, `float`, and `Field`, the integers
+// modulo the Mersenne prime p = 2^31 - 1 held in 64 bits.
+//
+// With `float` every tensor is float and what one element is computed from is added up in double,
+// so that a faster float kernel is tested against something more exact than itself. Only what is
+// added into a tensor one row after the other (gradients of biases and norms, of keys and values)
+// is rounded to float at each addition.
 //
 // In the field every order of summation gives the same value, so two plans of one training step
 // must agree exactly. What has no meaning in a field (a root, an exponential, a maximum) is
@@ -9,6 +14,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace windtunnel::reference {
 
@@ -50,22 +56,31 @@ constexpr Field inverse(Field a) {
 template <class T>
 struct Number;
 
-template <>
-struct Number<double> {
+/// `float` and `double`.
+template <class T>
+struct RealNumber {
   static constexpr bool exact = false;
-  static double integer(std::int64_t i) { return static_cast<double>(i); }
-  static double ratio(std::int64_t a, std::int64_t b) {
-    return static_cast<double>(a) / static_cast<double>(b);
+  using Wide = double;  // what sums are kept in
+  static T integer(std::int64_t i) { return static_cast<T>(i); }
+  static T ratio(std::int64_t a, std::int64_t b) {
+    return static_cast<T>(static_cast<double>(a) / static_cast<double>(b));
   }
   /// What fresh memory holds; a computed NaN counts as poison too.
-  static double poison() { return std::numeric_limits<double>::quiet_NaN(); }
-  static bool is_poison(double x) { return std::isnan(x); }
-  static double to_double(double x) { return x; }
+  static T poison() { return std::numeric_limits<T>::quiet_NaN(); }
+  static bool is_poison(T x) { return std::isnan(x); }
+  static double to_double(T x) { return static_cast<double>(x); }
 };
+
+template <>
+struct Number<double> : RealNumber<double> {};
+
+template <>
+struct Number<float> : RealNumber<float> {};
 
 template <>
 struct Number<Field> {
   static constexpr bool exact = true;
+  using Wide = Field;
   static constexpr Field integer(std::int64_t i) {
     const auto p = static_cast<std::int64_t>(kPrime);
     return {static_cast<std::uint64_t>(((i % p) + p) % p)};
@@ -78,6 +93,26 @@ struct Number<Field> {
   static double to_double(Field x) { return static_cast<double>(x.value); }
 };
 
+/// Masks of 0 and 1, tokens and labels are held as numbers like everything else, or as the integers
+/// that a program states (uint8 masks, int64 tokens): kernels take the element type as `E`.
+template <class E>
+constexpr E to_element(std::int64_t i) {
+  if constexpr (std::is_integral_v<E>) {
+    return static_cast<E>(i);
+  } else {
+    return Number<E>::integer(i);
+  }
+}
+
+template <class E>
+constexpr std::int64_t to_integer(E x) {
+  if constexpr (std::is_integral_v<E>) {
+    return static_cast<std::int64_t>(x);
+  } else {
+    return static_cast<std::int64_t>(Number<E>::to_double(x));
+  }
+}
+
 /// Sum of products, reduced once at the end: the inner loop of every matrix product.
 template <class T>
 struct Dot;
@@ -87,6 +122,13 @@ struct Dot<double> {
   double sum = 0.0;
   void add(double a, double b) { sum += a * b; }
   double value() const { return sum; }
+};
+
+template <>
+struct Dot<float> {
+  double sum = 0.0;
+  void add(float a, float b) { sum += static_cast<double>(a) * static_cast<double>(b); }
+  float value() const { return static_cast<float>(sum); }
 };
 
 template <>

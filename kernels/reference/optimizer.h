@@ -1,7 +1,7 @@
 #pragma once
 // Gradient norm, clipping and the optimizers.
 //
-// double: AdamW with decoupled weight decay (Loshchilov and Hutter 2019, arXiv 1711.05101) and SGD.
+// real: AdamW with decoupled weight decay (Loshchilov and Hutter 2019, arXiv 1711.05101) and SGD.
 // field: a polynomial of gradient and states, so that a state sharded or updated wrongly shows:
 // m = 3 m + g, v = 5 v + g^2, master -= 2 (m + 7 v) with g the clipped gradient; SGD master -= 2 g.
 
@@ -36,7 +36,8 @@ T clip_coefficient(const OptimizerConstants& constants, T norm2) {
   if constexpr (Number<T>::exact) {
     return Number<T>::integer(1) + norm2;
   } else {
-    return std::fmin(1.0, constants.max_norm / (std::sqrt(norm2) + constants.clip_epsilon));
+    const double norm = std::sqrt(static_cast<double>(norm2));
+    return static_cast<T>(std::fmin(1.0, constants.max_norm / (norm + constants.clip_epsilon)));
   }
 }
 
@@ -63,12 +64,12 @@ void adamw(const OptimizerConstants& k, std::int64_t step, const AdamwOperands<T
       o.master[i] -= Number<T>::integer(2) * (o.m[i] + Number<T>::integer(7) * o.v[i]);
     } else {
       const auto t = static_cast<double>(step + 1);
-      o.m[i] = k.beta1 * o.m[i] + (1.0 - k.beta1) * g;
-      o.v[i] = k.beta2 * o.v[i] + (1.0 - k.beta2) * g * g;
+      o.m[i] = static_cast<T>(k.beta1 * o.m[i] + (1.0 - k.beta1) * g);
+      o.v[i] = static_cast<T>(k.beta2 * o.v[i] + (1.0 - k.beta2) * g * g);
       const double m_hat = o.m[i] / (1.0 - std::pow(k.beta1, t));
       const double v_hat = o.v[i] / (1.0 - std::pow(k.beta2, t));
-      o.master[i] -=
-          k.learning_rate * (m_hat / (std::sqrt(v_hat) + k.epsilon) + k.weight_decay * o.master[i]);
+      o.master[i] -= static_cast<T>(k.learning_rate * (m_hat / (std::sqrt(v_hat) + k.epsilon) +
+                                                       k.weight_decay * o.master[i]));
     }
     o.w[i] = o.master[i];
   }
@@ -91,7 +92,7 @@ void sgd(const OptimizerConstants& k, const SgdOperands<T>& o) {
     if constexpr (Number<T>::exact) {
       rate = Number<T>::integer(2);
     } else {
-      rate = k.learning_rate;
+      rate = static_cast<T>(k.learning_rate);
     }
     o.master[i] -= rate * o.coefficient * o.g[i];
     o.w[i] = o.master[i];

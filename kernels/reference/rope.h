@@ -40,7 +40,7 @@ CosSin<T> rotation_at(std::int64_t position, std::int64_t pair, std::int64_t d) 
     const double angle =
         static_cast<double>(position) *
         std::pow(kRopeBase, -2.0 * static_cast<double>(pair) / static_cast<double>(d));
-    return {.c = std::cos(angle), .s = std::sin(angle)};
+    return {.c = static_cast<T>(std::cos(angle)), .s = static_cast<T>(std::sin(angle))};
   }
 }
 
