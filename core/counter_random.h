@@ -16,9 +16,15 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+/// What hashes that differ in their last counter share: counter_hash(seed, a, b, c) is
+/// mix64(counter_prefix(seed, a, b) ^ c).
+constexpr std::uint64_t counter_prefix(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
+  return mix64(mix64(mix64(seed) ^ a) ^ b);
+}
+
 constexpr std::uint64_t counter_hash(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0,
                                      std::uint64_t c = 0) {
-  return mix64(mix64(mix64(mix64(seed) ^ a) ^ b) ^ c);
+  return mix64(counter_prefix(seed, a, b) ^ c);
 }
 
 /// Uniform in [0, 1) with 53 bits.

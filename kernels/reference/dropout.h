@@ -18,11 +18,21 @@ struct DropoutKey {
   double probability = 0.0;
 };
 
-inline bool keeps(const DropoutKey& key, std::int64_t sample, std::int64_t row,
-                  std::int64_t column) {
+/// A row of draws by its place in the whole: a sample, and a number that is its own in the sample.
+struct DropoutRow {
+  std::int64_t sample, row;
+};
+
+/// Seed of one site's draws.
+inline std::uint64_t draws_of(const DropoutKey& key) {
   const auto u = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
-  const std::uint64_t draw = counter_hash(key.seed, u(key.step), u(key.layer + 1), u(key.site));
-  return to_unit_interval(counter_hash(draw, u(sample), u(row), u(column))) >= key.probability;
+  return counter_hash(key.seed, u(key.step), u(key.layer + 1), u(key.site));
+}
+
+inline bool keeps(const DropoutKey& key, const DropoutRow& at, std::int64_t column) {
+  const auto u = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
+  const std::uint64_t hash = counter_hash(draws_of(key), u(at.sample), u(at.row), u(column));
+  return to_unit_interval(hash) >= key.probability;
 }
 
 /// 1 / (1 - p), in the field with p rounded to hundredths. Precondition: p <= 0.99.
@@ -39,8 +49,11 @@ T keep_scale(const DropoutKey& key) {
 struct HiddenElements {
   RowPlacement rows;
 
+  DropoutRow row(std::int64_t r) const {
+    return {.sample = rows.sample(r), .row = rows.position(r)};
+  }
   bool kept(const DropoutKey& key, std::int64_t r, std::int64_t c) const {
-    return keeps(key, rows.sample(r), rows.position(r), c);
+    return keeps(key, row(r), c);
   }
 };
 
@@ -49,10 +62,13 @@ struct AttentionElements {
   std::int64_t s = 0, a = 0;                      // this rank's sequence and heads
   std::int64_t first_sample = 0, first_head = 0;  // global numbers
 
-  bool kept(const DropoutKey& key, std::int64_t r, std::int64_t c) const {
+  DropoutRow row(std::int64_t r) const {
     const std::int64_t query = r % s;
     const std::int64_t head = first_head + (r / s) % a;
-    return keeps(key, first_sample + r / (s * a), head * s + query, c);
+    return {.sample = first_sample + r / (s * a), .row = head * s + query};
+  }
+  bool kept(const DropoutKey& key, std::int64_t r, std::int64_t c) const {
+    return keeps(key, row(r), c);
   }
 };
 

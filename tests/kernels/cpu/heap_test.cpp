@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "kernels/cpu/attention.h"
+#include "kernels/cpu/flash.h"
 #include "kernels/cpu/gemm.h"
 #include "tests/kernels/gradient_check.h"
 
@@ -95,6 +97,30 @@ TYPED_TEST(CpuHeap, MatrixProducts) {
       cpu::bias_bwd(d, c.data(), bias.data());
     });
   }
+}
+
+TYPED_TEST(CpuHeap, Attention) {
+  using T = TypeParam;
+  constexpr reference::AttentionDims d{.micro = 1, .s = 400, .a = 2, .k = 1, .d = 128};
+  const std::vector<T> qkv = reference::draw<T>(d.s * 4 * d.d, 1);
+  const std::size_t scores = 2 * 400 * 400;
+  std::vector<T> out(400 * 2 * 128), lse(800), dqkv = qkv, p(scores), dp(scores);
+  const reference::FlashOptions options{
+      .mask = {.bias = reference::Bias::alibi, .heads = 2},
+      .dropout =
+          reference::FlashDropout{.key = {.probability = 0.5}, .elements = {.s = 400, .a = 2}}};
+  expect_no_large_block("flash", [&] {
+    cpu::flash_fwd(d, options, qkv.data(), out.data(), lse.data());
+    cpu::flash_bwd<T>(d, options, {out.data(), qkv.data(), out.data(), lse.data(), dqkv.data()});
+  });
+  expect_no_large_block("unfused", [&] {
+    cpu::scores_fwd(d, qkv.data(), p.data());
+    cpu::softmax_fwd(d, options.mask, p.data(), p.data());
+    cpu::context_fwd(d, p.data(), qkv.data(), out.data());
+    cpu::context_bwd<T>(d, {out.data(), p.data(), qkv.data(), dp.data(), dqkv.data()});
+    cpu::softmax_bwd(d, options.mask, dp.data(), p.data(), dp.data());
+    cpu::scores_bwd(d, dp.data(), qkv.data(), dqkv.data());
+  });
 }
 
 }  // namespace

@@ -1,0 +1,192 @@
+// The CPU's attention, fused and not, against the double reference.
+
+#include "kernels/cpu/attention.h"
+
+#include <string>
+
+#include "kernels/cpu/flash.h"
+#include "tests/kernels/against_double.h"
+
+namespace windtunnel {
+namespace {
+
+using reference::AttentionDims;
+using reference::AttentionMask;
+using reference::Bias;
+using reference::draw;
+using reference::expect_rounded;
+using reference::FlashOptions;
+using reference::Values;
+using reference::widened;
+
+template <class T>
+class CpuAttention : public testing::Test {};
+using RealTypes = testing::Types<float, double>;
+TYPED_TEST_SUITE(CpuAttention, RealTypes);
+
+/// One position, fewer than a tile, grouped heads, and more than one tile of queries and keys
+/// (64 queries, 192 float or 96 double keys) with a rest of each.
+constexpr AttentionDims kSizes[] = {{.micro = 1, .s = 1, .a = 1, .k = 1, .d = 1},
+                                    {.micro = 2, .s = 7, .a = 4, .k = 2, .d = 8},
+                                    {.micro = 1, .s = 65, .a = 3, .k = 3, .d = 5},
+                                    {.micro = 2, .s = 130, .a = 4, .k = 1, .d = 16},
+                                    {.micro = 1, .s = 389, .a = 2, .k = 1, .d = 24}};
+
+struct Variant {
+  std::string name;
+  AttentionMask mask;
+};
+
+std::vector<Variant> variants() {
+  std::vector<Variant> all;
+  for (const bool causal : {true, false}) {
+    for (const auto bias : {Bias::none, Bias::alibi}) {
+      all.push_back(
+          {std::string(causal ? "causal" : "full") + (bias == Bias::alibi ? " alibi" : ""),
+           {.causal = causal, .bias = bias, .first_head = 1, .heads = 6}});
+    }
+  }
+  return all;
+}
+
+FlashOptions with_dropout(const AttentionMask& mask, const AttentionDims& d) {
+  return {.mask = mask,
+          .dropout = reference::FlashDropout{
+              .key = {.seed = 5, .step = 2, .layer = 1, .site = 3, .probability = 0.3},
+              .elements = {.s = d.s, .a = d.a, .first_sample = 7, .first_head = 1}}};
+}
+
+std::size_t size(std::int64_t n) {
+  return static_cast<std::size_t>(n);
+}
+
+/// Sums over positions, over head dims, and over the heads that share a key head.
+std::int64_t terms(const AttentionDims& d) {
+  return d.s * (d.a / d.k) + d.d;
+}
+
+template <class T>
+struct Attention {
+  Values<T> out, lse, dqkv;
+};
+
+template <class T>
+Attention<T> sized(const AttentionDims& d) {
+  const std::int64_t t = d.micro * d.s;
+  constexpr T kUnset = std::numeric_limits<T>::quiet_NaN();
+  return {.out = Values<T>(size(t * d.a * d.d), kUnset),
+          .lse = Values<T>(size(t * d.a), kUnset),
+          .dqkv = Values<T>(size(t * d.width()), kUnset)};
+}
+
+template <class T>
+void expect_flash(const AttentionDims& d, const FlashOptions& options, const std::string& name) {
+  SCOPED_TRACE(name + ", s " + std::to_string(d.s));
+  const std::int64_t t = d.micro * d.s;
+  const auto qkv = draw<T>(t * d.width(), 1), dout = draw<T>(t * d.a * d.d, 2);
+  auto expected = sized<double>(d);
+  const auto wide_qkv = widened(qkv), wide_dout = widened(dout);
+  reference::flash_fwd(d, options, wide_qkv.data(), expected.out.data(), expected.lse.data());
+  reference::flash_bwd<double>(d, options,
+                               {.dout = wide_dout.data(),
+                                .qkv = wide_qkv.data(),
+                                .out = expected.out.data(),
+                                .lse = expected.lse.data(),
+                                .dqkv = expected.dqkv.data()});
+  auto got = sized<T>(d);
+  cpu::flash_fwd(d, options, qkv.data(), got.out.data(), got.lse.data());
+  cpu::flash_bwd<T>(d, options,
+                    {.dout = dout.data(),
+                     .qkv = qkv.data(),
+                     .out = got.out.data(),
+                     .lse = got.lse.data(),
+                     .dqkv = got.dqkv.data()});
+  expect_rounded(expected.out, got.out, terms(d), "out");
+  expect_rounded(expected.lse, got.lse, terms(d), "lse");
+  expect_rounded(expected.dqkv, got.dqkv, terms(d), "dqkv");
+}
+
+TYPED_TEST(CpuAttention, Flash) {
+  for (const AttentionDims& d : kSizes) {
+    for (const Variant& v : variants()) {
+      expect_flash<TypeParam>(d, {.mask = v.mask, .dropout = {}}, v.name);
+      expect_flash<TypeParam>(d, with_dropout(v.mask, d), v.name + " dropout");
+    }
+  }
+}
+
+/// Scores far apart: exponentials relative to anything but the row's largest would overflow.
+TYPED_TEST(CpuAttention, FlashOfLargeScores) {
+  using T = TypeParam;
+  constexpr AttentionDims d{.micro = 1, .s = 300, .a = 1, .k = 1, .d = 4};
+  Values<T> qkv = draw<T>(d.s * 12, 3);
+  for (std::size_t i = 0; i < qkv.size(); ++i) qkv[i] *= i % 12 < 8 ? T{40} : T{1};
+  auto expected = sized<double>(d);
+  reference::flash_fwd(d, {}, widened(qkv).data(), expected.out.data(), expected.lse.data());
+  auto got = sized<T>(d);
+  cpu::flash_fwd<T>(d, {}, qkv.data(), got.out.data(), got.lse.data());
+  // A score of some thousand is rounded by as many units of 1, which moves its exponential so far.
+  constexpr std::int64_t kScoreSquared = 1000 * 1000;
+  expect_rounded(expected.out, got.out, kScoreSquared, "out");
+  expect_rounded(expected.lse, got.lse, d.d, "lse");
+}
+
+/// Every unfused kernel on operands that the reference made, so that each is judged alone.
+template <class T>
+void expect_unfused(const AttentionDims& d, const Variant& v) {
+  SCOPED_TRACE(v.name + ", s " + std::to_string(d.s));
+  const std::int64_t t = d.micro * d.s, n = d.micro * d.a * d.s * d.s;
+  const auto qkv = draw<T>(t * d.width(), 1), dout = draw<T>(t * d.a * d.d, 2);
+  const auto wide_qkv = widened(qkv), wide_dout = widened(dout);
+  Values<double> s(size(n)), p(size(n)), dp(size(n));
+  Values<T> got_s(size(n)), got_p(size(n)), got_dp(size(n));
+  auto expected = sized<double>(d);
+  auto got = sized<T>(d);
+
+  reference::scores_fwd(d, wide_qkv.data(), s.data());
+  cpu::scores_fwd(d, qkv.data(), got_s.data());
+  expect_rounded(s, got_s, d.d, "scores");
+
+  reference::softmax_fwd(d, v.mask, widened(got_s).data(), p.data());
+  cpu::softmax_fwd(d, v.mask, got_s.data(), got_p.data());
+  expect_rounded(p, got_p, d.s, "probabilities");
+
+  reference::context_fwd(d, widened(got_p).data(), wide_qkv.data(), expected.out.data());
+  cpu::context_fwd(d, got_p.data(), qkv.data(), got.out.data());
+  expect_rounded(expected.out, got.out, d.s, "out");
+
+  p = widened(got_p);
+  reference::context_bwd<double>(
+      d, {wide_dout.data(), p.data(), wide_qkv.data(), dp.data(), expected.dqkv.data()});
+  cpu::context_bwd<T>(d, {dout.data(), got_p.data(), qkv.data(), got_dp.data(), got.dqkv.data()});
+  expect_rounded(dp, got_dp, d.d, "dprobabilities");
+
+  dp = widened(got_dp);
+  reference::softmax_bwd(d, v.mask, dp.data(), p.data(), dp.data());
+  cpu::softmax_bwd(d, v.mask, got_dp.data(), got_p.data(), got_dp.data());
+  expect_rounded(dp, got_dp, d.s, "dscores");
+
+  dp = widened(got_dp);
+  reference::scores_bwd(d, dp.data(), wide_qkv.data(), expected.dqkv.data());
+  cpu::scores_bwd(d, got_dp.data(), qkv.data(), got.dqkv.data());
+  expect_rounded(expected.dqkv, got.dqkv, terms(d), "dqkv");
+}
+
+TYPED_TEST(CpuAttention, Unfused) {
+  for (const AttentionDims& d : kSizes) {
+    for (const Variant& v : variants()) expect_unfused<TypeParam>(d, v);
+  }
+}
+
+TYPED_TEST(CpuAttention, SoftmaxInPlace) {
+  using T = TypeParam;
+  constexpr AttentionDims d{.micro = 1, .s = 33, .a = 2, .k = 1, .d = 1};
+  Values<T> s = draw<T>(2 * 33 * 33, 4), apart(s.size());
+  const AttentionMask mask{.causal = true, .bias = Bias::alibi, .first_head = 0, .heads = 2};
+  cpu::softmax_fwd(d, mask, s.data(), apart.data());
+  cpu::softmax_fwd(d, mask, s.data(), s.data());
+  expect_rounded(widened(apart), s, 1, "in place");
+}
+
+}  // namespace
+}  // namespace windtunnel
