@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/attention.h"
+#include "kernels/cpu/flash.h"
 #include "kernels/reference/attention.h"
 #include "kernels/reference/dropout.h"
 #include "kernels/reference/elementwise.h"
@@ -89,41 +91,57 @@ void flash(const C& c) {
   }
 }
 
+/// The four batched products of unfused attention.
 template <class C>
 void scores_and_context(const C& c) {
+  using T = typename C::Value;
   const ref::AttentionDims d = attention_dims(c);
   const AttentionSizes n = sizes_of(d);
-  switch (c.shape.kernel) {
-    case Kernel::scores_fwd:
-      return ref::scores_fwd(d, c.in(0, n.qkv), c.out(0, n.scores));
-    case Kernel::context_fwd:
-      return ref::context_fwd(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.out));
-    case Kernel::context_bwd:
-      return ref::context_bwd<typename C::Value>(d, {.dout = c.in(0, n.out),
-                                                     .probabilities = c.in(1, n.scores),
-                                                     .qkv = c.in(2, n.qkv),
-                                                     .dprobabilities = c.out(0, n.scores),
-                                                     .dqkv = c.out(1, n.qkv)});
-    default:
-      return ref::scores_bwd(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.qkv));
+  const auto run = [&](auto scores, auto context, auto context_gradient, auto scores_gradient) {
+    switch (c.shape.kernel) {
+      case Kernel::scores_fwd:
+        return scores(d, c.in(0, n.qkv), c.out(0, n.scores));
+      case Kernel::context_fwd:
+        return context(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.out));
+      case Kernel::context_bwd:
+        return context_gradient(d, ref::ContextBackward<T>{.dout = c.in(0, n.out),
+                                                           .probabilities = c.in(1, n.scores),
+                                                           .qkv = c.in(2, n.qkv),
+                                                           .dprobabilities = c.out(0, n.scores),
+                                                           .dqkv = c.out(1, n.qkv)});
+      default:
+        return scores_gradient(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.qkv));
+    }
+  };
+  if constexpr (C::kFast) {
+    run(cpu::scores_fwd<T>, cpu::context_fwd<T>, cpu::context_bwd<T>, cpu::scores_bwd<T>);
+  } else {
+    run(ref::scores_fwd<T>, ref::context_fwd<T>, ref::context_bwd<T>, ref::scores_bwd<T>);
   }
 }
 
 template <class C>
 void softmax(const C& c) {
+  using T = typename C::Value;
   const ref::AttentionDims d{.micro = c.dim(0), .s = c.dim(1), .a = c.dim(2), .k = 1, .d = 1};
   const std::int64_t n = sizes_of(d).scores;
-  if (c.shape.kernel == Kernel::softmax_fwd) {
-    ref::softmax_fwd(d, attention_mask(c), c.in(0, n), c.out(0, n));
+  const auto run = [&](auto forward, auto backward) {
+    if (c.shape.kernel == Kernel::softmax_fwd) {
+      return forward(d, attention_mask(c), c.in(0, n), c.out(0, n));
+    }
+    return backward(d, attention_mask(c), c.in(0, n), c.in(1, n), c.out(0, n));
+  };
+  if constexpr (C::kFast) {
+    run(cpu::softmax_fwd<T>, cpu::softmax_bwd<T>);
   } else {
-    ref::softmax_bwd(d, attention_mask(c), c.in(0, n), c.in(1, n), c.out(0, n));
+    run(ref::softmax_fwd<T>, ref::softmax_bwd<T>);
   }
 }
 
 template <class C>
 void dropout_fwd(const C& c) {
   const std::int64_t rows = c.dim(0), columns = c.dim(1), n = rows * columns;
-  const ref::DropoutForward<typename C::Value> operands{.rows = rows,
+  const ref::DropoutForward<typename C::Value, typename C::Mask> operands{.rows = rows,
                                                         .columns = columns,
                                                         .x = c.in(0, n),
                                                         .y = c.out(0, n),
@@ -145,7 +163,8 @@ void dropout_bwd(const C& c) {
 template <class C>
 void dropout_add(const C& c) {
   const std::int64_t t = c.dim(0), h = c.dim(1), n = t * h;
-  ref::dropout_add<typename C::Value>(dropout_key(c, c.dim(2)),
+  ref::dropout_add<typename C::Value, typename C::Mask>(
+      dropout_key(c, c.dim(2)),
                                       ref::HiddenElements{c.rows(c.dim(3), t)},
                                       {.t = t,
                                        .h = h,

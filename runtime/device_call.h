@@ -29,6 +29,8 @@ using OperandBlocks = std::array<OperandBlock, kMostOperands>;
 
 template <class T>
 struct DeviceCall : KernelFacts {
+  /// Field kernels are the reference's; the others are the CPU's.
+  static constexpr bool kFast = !reference::Number<T>::exact;
   using Value = T;
   using Mask = std::conditional_t<std::is_same_v<T, float>, std::uint8_t, T>;
   using Token = std::conditional_t<std::is_same_v<T, float>, std::int64_t, T>;

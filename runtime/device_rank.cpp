@@ -407,6 +407,7 @@ std::string DeviceRank<T>::where(const OpTask& task) const {
                      text_of(program_, *task.call), text_of(program_, *task.op));
 }
 
+template class DeviceRank<float>;
 template class DeviceRank<double>;
 template class DeviceRank<reference::Field>;
 

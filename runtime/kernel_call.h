@@ -14,7 +14,10 @@ namespace windtunnel {
 
 template <class T>
 struct KernelCall : KernelFacts {
+  static constexpr bool kFast = false;  // the interpreter is what fast kernels are held against
   using Value = T;
+  using Mask = T;
+  using Token = T;
 
   RankMemory<T>& memory;
 

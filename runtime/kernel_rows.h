@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/check.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/reference/elementwise.h"
 #include "kernels/reference/embedding.h"
 #include "kernels/reference/gemm.h"
@@ -87,19 +88,27 @@ template <class C>
 void gemm(const C& c) {
   const ref::GemmDims d{
       .m = c.dim(0), .n = c.dim(1), .k = c.dim(2), .offset = c.dim(3), .row = c.dim(4)};
-  switch (c.shape.kernel) {
-    case Kernel::gemm_fwd:
-      return ref::gemm_fwd(d, c.in(0, d.m * d.k), c.in(1, d.n * d.k),
-                           c.has(kHasBias) ? c.in(2, d.n) : nullptr, c.out(0, d.m * d.n));
-    case Kernel::gemm_dgrad:
-      return ref::gemm_dgrad(d, c.in(0, d.m * (d.row > 0 ? d.row : d.n)), c.in(1, d.n * d.k),
-                             c.out(0, d.m * d.k));
-    default:
-      break;
-  }
+  const std::int64_t dc = d.m * (d.row > 0 ? d.row : d.n);
   const bool adds = c.has(kAccumulate);
-  ref::gemm_wgrad(d, adds ? ref::Update::accumulate : ref::Update::overwrite, c.in(0, d.m * d.n),
-                  c.in(1, d.m * d.k), adds ? c.add_to(0, d.n * d.k) : c.out(0, d.n * d.k));
+  const auto run = [&](auto forward, auto input_gradient, auto weight_gradient) {
+    switch (c.shape.kernel) {
+      case Kernel::gemm_fwd:
+        return forward(d, c.in(0, d.m * d.k), c.in(1, d.n * d.k),
+                       c.has(kHasBias) ? c.in(2, d.n) : nullptr, c.out(0, d.m * d.n));
+      case Kernel::gemm_dgrad:
+        return input_gradient(d, c.in(0, dc), c.in(1, d.n * d.k), c.out(0, d.m * d.k));
+      default:
+        return weight_gradient(d, adds ? ref::Update::accumulate : ref::Update::overwrite,
+                               c.in(0, d.m * d.n), c.in(1, d.m * d.k),
+                               adds ? c.add_to(0, d.n * d.k) : c.out(0, d.n * d.k));
+    }
+  };
+  using T = ValueOf<C>;
+  if constexpr (C::kFast) {
+    run(cpu::gemm_fwd<T>, cpu::gemm_dgrad<T>, cpu::gemm_wgrad<T>);
+  } else {
+    run(ref::gemm_fwd<T>, ref::gemm_dgrad<T>, ref::gemm_wgrad<T>);
+  }
 }
 
 template <class C>
@@ -147,7 +156,7 @@ void loss(const C& c) {
     case Kernel::ce_max:
       return ref::ce_max(loss_dims(c, c.dim(1), 1), c.in(0, n), c.out(0, t));
     case Kernel::ce_partial:
-      return ref::ce_partial<ValueOf<C>>(loss_dims(c, c.dim(1), 1), {.logits = c.in(0, n),
+      return ref::ce_partial<ValueOf<C>, typename C::Token>(loss_dims(c, c.dim(1), 1), {.logits = c.in(0, n),
                                                                      .labels = c.tokens_in(1, t),
                                                                      .maxima = c.in(2, t),
                                                                      .probs = c.out(0, n),

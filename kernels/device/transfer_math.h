@@ -55,11 +55,7 @@ T reduce_two(Reduction reduction, T a, T b) {
 /// What a sum over n members is multiplied with to be their average.
 template <class T>
 T share_of(std::int64_t n) {
-  if constexpr (std::is_same_v<T, float>) {
-    return 1.0F / static_cast<float>(n);
-  } else {
-    return reference::Number<T>::ratio(1, n);
-  }
+  return reference::Number<T>::ratio(1, n);
 }
 
 }  // namespace windtunnel
