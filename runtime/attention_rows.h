@@ -142,10 +142,10 @@ template <class C>
 void dropout_fwd(const C& c) {
   const std::int64_t rows = c.dim(0), columns = c.dim(1), n = rows * columns;
   const ref::DropoutForward<typename C::Value, typename C::Mask> operands{.rows = rows,
-                                                        .columns = columns,
-                                                        .x = c.in(0, n),
-                                                        .y = c.out(0, n),
-                                                        .mask = c.mask_out(1, n)};
+                                                                          .columns = columns,
+                                                                          .x = c.in(0, n),
+                                                                          .y = c.out(0, n),
+                                                                          .mask = c.mask_out(1, n)};
   const ref::DropoutKey key = dropout_key(c, c.dim(2));
   if (c.has(kAttentionDropout)) {
     ref::dropout_fwd(key, attention_elements(c, c.dim(4), c.dim(5)), operands);
@@ -164,15 +164,14 @@ template <class C>
 void dropout_add(const C& c) {
   const std::int64_t t = c.dim(0), h = c.dim(1), n = t * h;
   ref::dropout_add<typename C::Value, typename C::Mask>(
-      dropout_key(c, c.dim(2)),
-                                      ref::HiddenElements{c.rows(c.dim(3), t)},
-                                      {.t = t,
-                                       .h = h,
-                                       .x = c.in(0, n),
-                                       .residual = c.in(1, n),
-                                       .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
-                                       .y = c.out(0, n),
-                                       .mask = c.mask_out(1, n)});
+      dropout_key(c, c.dim(2)), ref::HiddenElements{c.rows(c.dim(3), t)},
+      {.t = t,
+       .h = h,
+       .x = c.in(0, n),
+       .residual = c.in(1, n),
+       .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
+       .y = c.out(0, n),
+       .mask = c.mask_out(1, n)});
 }
 
 }  // namespace windtunnel::kernel_rows

@@ -95,7 +95,8 @@ DeviceRank<T>::DeviceRank(const Program& program, const DeviceRankOptions& optio
       blocks_(program, *role_, at_, kStorage<T>),
       params_(program, *role_, at_),
       registers_(registers_of(program, *role_)),
-      loss_slot_(loss_slot_of(program, *role_)) {
+      loss_slot_(loss_slot_of(program, *role_)),
+      progress_(options.progress != nullptr ? *options.progress : own_progress_) {
   group_event_ = registers_.count;
   tasks_.resize(count_tasks());
   records_.resize(tasks_.size());

@@ -24,6 +24,7 @@
 #include "runtime/op_task.h"
 #include "runtime/rank_blocks.h"
 #include "runtime/rank_params.h"
+#include "runtime/rank_progress.h"
 #include "runtime/step_clock.h"
 
 namespace windtunnel {
@@ -34,6 +35,7 @@ struct DeviceRankOptions {
   int rank = 0;
   std::uint64_t seed = 1;
   Recording recording = Recording::none;  // values: fill a StepRecord, for proofs
+  RankProgress* progress = nullptr;       // where to say what it is doing; null: nowhere
 };
 
 /// Bytes and transfers of one step by (communicator, op kind, collective), counted where the host
@@ -48,14 +50,6 @@ struct RankStep {
   StepRecord record;                 // Recording::values
   std::vector<TraceRecord> records;  // in issue order; lane 0
   Picoseconds end = 0;
-};
-
-/// What the rank is doing, readable by others while it does it.
-struct RankProgress {
-  std::atomic<std::int64_t> step{-1};
-  std::atomic<std::uint64_t> issued{0};       // ops the host has handed out since the start
-  std::atomic<std::uint64_t> finished{0};     // ops that streams have finished
-  std::atomic<std::uint32_t> call{0}, op{0};  // the op that a stream began last
 };
 
 template <class T>
@@ -73,8 +67,6 @@ class DeviceRank {
   void start();
   /// Times count from the clock's zero.
   RankStep run_step(int step, const StepClock& clock);
-
-  const RankProgress& progress() const { return progress_; }
 
  private:
   void take(SlotId id, std::int32_t micro_batch);
@@ -117,7 +109,8 @@ class DeviceRank {
   int step_number_ = 0;
   std::uint32_t group_event_ = 0;
   std::optional<SlotId> loss_slot_;
-  RankProgress progress_;
+  RankProgress own_progress_;
+  RankProgress& progress_;
   std::mutex failure_mutex_;
   std::atomic<bool> failed_{false};
   std::string failure_;

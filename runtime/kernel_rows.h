@@ -156,12 +156,13 @@ void loss(const C& c) {
     case Kernel::ce_max:
       return ref::ce_max(loss_dims(c, c.dim(1), 1), c.in(0, n), c.out(0, t));
     case Kernel::ce_partial:
-      return ref::ce_partial<ValueOf<C>, typename C::Token>(loss_dims(c, c.dim(1), 1), {.logits = c.in(0, n),
-                                                                     .labels = c.tokens_in(1, t),
-                                                                     .maxima = c.in(2, t),
-                                                                     .probs = c.out(0, n),
-                                                                     .target = c.out(1, t),
-                                                                     .sum = c.out(2, t)});
+      return ref::ce_partial<ValueOf<C>, typename C::Token>(loss_dims(c, c.dim(1), 1),
+                                                            {.logits = c.in(0, n),
+                                                             .labels = c.tokens_in(1, t),
+                                                             .maxima = c.in(2, t),
+                                                             .probs = c.out(0, n),
+                                                             .target = c.out(1, t),
+                                                             .sum = c.out(2, t)});
     default:
       return ref::ce_bwd(loss_dims(c, c.dim(1), c.dim(2)), c.in(0, n), c.in(1, t),
                          c.tokens_in(2, t), c.out(0, n));

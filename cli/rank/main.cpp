@@ -1,0 +1,114 @@
+// windtunnel-rank: one rank of a run. `windtunnel run` starts it through mpirun, or becomes it in a
+// world that mpirun or srun made.
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "cli/exit_code.h"
+#include "core/atomic_file.h"
+#include "core/diagnostics.h"
+#include "kernels/mpi/mpi_world.h"
+#include "planning/simulate.h"
+#include "runtime/distributed/distributed_run.h"
+#include "runtime/launch/outcome_files.h"
+#include "scenarios/loader.h"
+
+namespace windtunnel {
+
+namespace {
+
+struct RankArguments {
+  std::string scenario, id, folder, numbers = "fp32";
+  int warm_up = 1, steps = 1;
+  std::uint64_t seed = 1;
+  bool values = false, orphan = false;
+  std::int64_t capacity_bytes = std::int64_t{1} << 38;
+};
+
+void add_options(CLI::App& app, RankArguments& a) {
+  app.add_option("scenario", a.scenario)->required();
+  app.add_option("--id", a.id);
+  app.add_option("--folder", a.folder)->required();
+  app.add_option("--numbers", a.numbers)->check(CLI::IsMember({"fp32", "fp64", "field"}));
+  app.add_option("--warm-up", a.warm_up);
+  app.add_option("--steps", a.steps);
+  app.add_option("--seed", a.seed);
+  app.add_option("--capacity", a.capacity_bytes);
+  app.add_flag("--values", a.values);
+  app.add_flag("--outlives-parent", a.orphan);
+}
+
+RunNumbers numbers_of(const std::string& name) {
+  if (name == "field") return RunNumbers::field;
+  return name == "fp64" ? RunNumbers::fp64 : RunNumbers::fp32;
+}
+
+Scenario scenario_of(const RankArguments& a) {
+  ScenarioSet set = load_scenarios(a.scenario);
+  for (Scenario& s : set.scenarios) {
+    if (a.id.empty() || s.id == a.id) return std::move(s);
+  }
+  throw InputError({{.message = "no scenario '" + a.id + "' in " + a.scenario}});
+}
+
+void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status) {
+  status.pid = getpid();
+  status.state = RankState::starting;
+  const Lowered lowered = lower_scenario(scenario_of(a));
+  if (world.size() != lowered.program.mesh.ranks()) {
+    throw ExecutionError("the plan has " + std::to_string(lowered.program.mesh.ranks()) +
+                         " ranks, this world " + std::to_string(world.size()));
+  }
+  const RankOutcome outcome =
+      run_distributed({.program = lowered.program,
+                       .numbers = numbers_of(a.numbers),
+                       .recording = a.values ? Recording::values : Recording::none,
+                       .warm_up = a.warm_up,
+                       .steps = a.steps,
+                       .seed = a.seed,
+                       .capacity_bytes = a.capacity_bytes},
+                      world, status);
+  AtomicFile file(outcome_path(a.folder, world.rank()));
+  file.write(pack(outcome));
+  file.commit();
+  status.state = RankState::done;
+}
+
+int main_of_rank(const RankArguments& a) {
+  // A rank ends with the launcher that started it, whatever ends that.
+  if (!a.orphan) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const MpiWorld world;
+  StatusBoard board = StatusBoard::open(status_path(a.folder), world.size());
+  RankStatus& status = board.rank(world.rank());
+  try {
+    run_rank(a, world, status);
+    return kExitOk;
+  } catch (const std::exception& error) {
+    status.fail(error.what());
+    world.abort(kExitRunFailed);
+  }
+}
+
+}  // namespace
+
+}  // namespace windtunnel
+
+int main(int argc, char** argv) {
+  CLI::App app{"One rank of `windtunnel run`."};
+  windtunnel::RankArguments arguments;
+  windtunnel::add_options(app, arguments);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return windtunnel::main_of_rank(arguments);
+  } catch (const std::exception& error) {
+    std::cerr << "windtunnel-rank: " << error.what() << '\n';
+    return windtunnel::kExitRunFailed;
+  }
+}

@@ -1,0 +1,106 @@
+#include "runtime/distributed/distributed_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "kernels/device/cpu_device.h"
+#include "kernels/mpi/mpi_communicator.h"
+#include "kernels/mpi/mpi_counts.h"
+#include "program/op_names.h"
+#include "runtime/comm_groups.h"
+#include "runtime/distributed/group_probe.h"
+
+namespace windtunnel {
+
+namespace {
+
+/// Largest result of a reduce_scatter in the program: room for one written into its own input.
+std::int64_t largest_scatter(const Program& program) {
+  std::int64_t largest = 0;
+  for (const Op& op : program.ops) {
+    if (op.kind != OpKind::collective || op.collective != Collective::reduce_scatter) continue;
+    const int n = group_size(program.mesh, program.comms[op.comm]);
+    largest = std::max(largest, op.elements / n * 8);
+  }
+  return largest;
+}
+
+std::vector<WireTraffic> traffic_of(const std::vector<WireCount>& counts) {
+  std::vector<WireTraffic> traffic;
+  for (const WireCount& c : counts) {
+    for (std::size_t kind = 0; kind < c.calls.size(); ++kind) {
+      if (c.calls[kind] == 0) continue;
+      traffic.push_back({.communicator = c.communicator,
+                         .kind = static_cast<std::int32_t>(kind),
+                         .count = c.calls[kind],
+                         .bytes = c.bytes[kind]});
+    }
+  }
+  return traffic;
+}
+
+/// All ranks go on from here, with one zero: rank 0's moment. Clocks are those of one machine;
+/// ranks of others have theirs, shifted by what the machines' clocks differ by.
+StepClock common_zero(const MpiWorld& world) {
+  world.barrier();
+  const StepClock::Clock::time_point mine = StepClock::Clock::now();
+  const std::int64_t ticks = mine.time_since_epoch().count();
+  std::string bytes(sizeof ticks, '\0');
+  std::memcpy(bytes.data(), &ticks, sizeof ticks);
+  const std::string zero = world.broadcast(bytes);
+  std::int64_t common = 0;
+  std::memcpy(&common, zero.data(), sizeof common);
+  return StepClock(StepClock::Clock::time_point(StepClock::Clock::duration(common)));
+}
+
+template <class T>
+RankOutcome run_numbers(const DistributedRun& run, const MpiWorld& world, RankStatus& status) {
+  const int rank = world.rank();
+  const std::vector<GroupMembers> groups = groups_of(run.program, rank);
+  const std::unique_ptr<Communicator> communicator =
+      make_mpi_communicator(world, groups, largest_scatter(run.program));
+  const std::string wrong = probe_groups(*communicator, groups, rank);
+  if (!wrong.empty()) throw ExecutionError(wrong);
+  CpuDevice device({.streams = static_cast<int>(Stream::count),
+                    .events = DeviceRank<T>::registers(run.program, rank),
+                    .capacity_bytes = run.capacity_bytes});
+  DeviceRank<T> worker(
+      run.program,
+      {.rank = rank, .seed = run.seed, .recording = run.recording, .progress = &status.progress},
+      device, *communicator);
+  worker.start();
+  status.state = RankState::running;
+  RankOutcome outcome{.rank = rank};
+  for (int step = 0; step < run.warm_up + run.steps; ++step) {
+    take_wire_counts();
+    const StepClock clock = common_zero(world);
+    RankStep result = worker.run_step(step, clock);
+    if (step < run.warm_up) continue;
+    for (TraceRecord& record : result.records) record.lane = rank;
+    outcome.steps.push_back({.loss = result.loss,
+                             .has_loss = result.has_loss,
+                             .end = result.end,
+                             .memory = result.memory,
+                             .traffic = traffic_of(take_wire_counts()),
+                             .records = std::move(result.records),
+                             .values = std::move(result.record)});
+  }
+  return outcome;
+}
+
+}  // namespace
+
+RankOutcome run_distributed(const DistributedRun& run, const MpiWorld& world, RankStatus& status) {
+  switch (run.numbers) {
+    case RunNumbers::fp32:
+      return run_numbers<float>(run, world, status);
+    case RunNumbers::fp64:
+      return run_numbers<double>(run, world, status);
+    case RunNumbers::field:
+      break;
+  }
+  return run_numbers<reference::Field>(run, world, status);
+}
+
+}  // namespace windtunnel

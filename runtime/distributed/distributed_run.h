@@ -1,0 +1,32 @@
+#pragma once
+// One rank of a program under MPI, from start to outcome.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/mpi/mpi_world.h"
+#include "program/program.h"
+#include "runtime/launch/status_board.h"
+#include "runtime/rank_outcome.h"
+
+namespace windtunnel {
+
+/// Numbers a run computes with.
+enum class RunNumbers : std::uint8_t { fp32, fp64, field };
+
+struct DistributedRun {
+  const Program& program;
+  RunNumbers numbers = RunNumbers::fp32;
+  Recording recording = Recording::none;
+  int warm_up = 1;  // steps that are run and not reported
+  int steps = 1;
+  std::uint64_t seed = 1;
+  std::int64_t capacity_bytes = std::int64_t{1} << 38;  // of this rank's device
+};
+
+/// Runs this process's rank. All ranks begin a step together. Throws ExecutionError,
+/// OutOfDeviceMemory, TransferError.
+RankOutcome run_distributed(const DistributedRun& run, const MpiWorld& world, RankStatus& status);
+
+}  // namespace windtunnel

@@ -1,0 +1,70 @@
+#include "runtime/launch/status_board.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <system_error>
+#include <utility>
+
+namespace windtunnel {
+
+namespace {
+
+[[noreturn]] void fail_with(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+RankStatus* map_board(const std::string& path, int flags, std::size_t bytes) {
+  const int file = ::open(path.c_str(), flags, 0600);
+  if (file < 0) fail_with(path);
+  if ((flags & O_CREAT) != 0 && ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    close(file);
+    fail_with(path);
+  }
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (at == MAP_FAILED) fail_with(path);
+  return static_cast<RankStatus*>(at);
+}
+
+std::size_t board_bytes(int ranks) {
+  return sizeof(RankStatus) * static_cast<std::size_t>(ranks);
+}
+
+}  // namespace
+
+void RankStatus::fail(const std::string& why) {
+  const std::size_t n = std::min(why.size(), failure.size() - 1);
+  std::copy_n(why.begin(), n, failure.begin());
+  failure[n] = '\0';
+  state = RankState::failed;
+}
+
+StatusBoard StatusBoard::create(const std::string& path, int ranks) {
+  RankStatus* board = map_board(path, O_RDWR | O_CREAT | O_EXCL, board_bytes(ranks));
+  for (int r = 0; r < ranks; ++r) new (board + r) RankStatus();
+  return {board, ranks};
+}
+
+StatusBoard StatusBoard::open(const std::string& path, int ranks) {
+  return {map_board(path, O_RDWR, board_bytes(ranks)), ranks};
+}
+
+StatusBoard::StatusBoard(StatusBoard&& other) noexcept
+    : board_(std::exchange(other.board_, nullptr)), ranks_(other.ranks_) {}
+
+StatusBoard::~StatusBoard() {
+  if (board_ != nullptr) munmap(board_, board_bytes(ranks_));
+}
+
+std::uint64_t StatusBoard::finished() const {
+  std::uint64_t sum = 0;
+  for (int r = 0; r < ranks_; ++r) sum += board_[r].progress.finished;
+  return sum;
+}
+
+}  // namespace windtunnel

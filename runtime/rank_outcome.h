@@ -1,0 +1,43 @@
+#pragma once
+// What one rank of a run brings back, and its packing into bytes that travel between processes of
+// one machine type.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "program/trace.h"
+#include "runtime/device_rank.h"
+
+namespace windtunnel {
+
+/// Transfers of one kind on one communicator in a step, counted where they left; `kind` as
+/// TransferKind counts.
+struct WireTraffic {
+  std::string communicator;
+  std::int32_t kind = 0;
+  std::int64_t count = 0, bytes = 0;
+
+  friend bool operator==(const WireTraffic&, const WireTraffic&) = default;
+};
+
+struct StepOutcome {
+  double loss = 0.0;
+  bool has_loss = false;
+  Picoseconds end = 0;  // this rank's last op, from the step's common zero
+  DevicePeak memory;
+  std::vector<WireTraffic> traffic;
+  std::vector<TraceRecord> records;  // in issue order; lane: the rank
+  StepRecord values;                 // of a verification
+};
+
+struct RankOutcome {
+  int rank = 0;
+  std::vector<StepOutcome> steps;
+};
+
+std::string pack(const RankOutcome& outcome);
+/// Throws ExecutionError when the bytes are not what `pack` makes.
+RankOutcome unpack_outcome(const std::string& bytes);
+
+}  // namespace windtunnel
