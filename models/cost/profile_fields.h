@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/cost/located_json.h"
+#include "core/located_json.h"
 #include "models/cost/profile.h"
 
 namespace windtunnel {

@@ -1,6 +1,7 @@
-#include "models/cost/located_json.h"
+#include "core/located_json.h"
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,9 @@ constexpr std::size_t kMaxDepth = 32;
 constexpr int kNumberOverflow = 406;  // nlohmann's out_of_range.406
 constexpr std::size_t kMaxMembers =
     1024;  // of one map; bounds the search for a key that stands twice
+/// What 16 MiB of printed JSON (16 bytes a value and more) can hold; a value takes about 150 bytes
+/// of memory, so a file of bare "1,1,1" does not take a gigabyte.
+constexpr std::size_t kMaxValues = 1U << 20U;
 
 /// Line and column of the character before the last one the parser took: it reads one ahead only
 /// after numbers, so this is the end of the value it reports.
@@ -67,7 +71,8 @@ class PlacedIterator {
 
 class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  TreeBuilder(const Place& place, std::string file) : place_(place), file_(std::move(file)) {}
+  TreeBuilder(const Place& place, std::string file, std::size_t file_bytes)
+      : place_(place), file_(std::move(file)), file_bytes_(file_bytes) {}
 
   LocatedJson take() { return std::move(root_); }
   const std::vector<Diagnostic>& problems() const { return problems_; }
@@ -100,19 +105,23 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return close(); }
   bool start_array(std::size_t) override { return open(LocatedJson::Kind::list); }
   bool end_array() override { return close(); }
-  bool parse_error(std::size_t, const std::string& token,
+  bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception& why) override {
     if (why.id == kNumberOverflow) return fail("number out of range");
+    if (position > file_bytes_) return fail("not JSON: the file ends too early");
     return fail("not JSON" + (token.empty() ? "" : " at '" + token.substr(0, 40) + "'"));
   }
 
  private:
   bool number(double value) { return add({.kind = LocatedJson::Kind::number, .number = value}); }
 
+  bool counted() { return ++values_ <= kMaxValues || fail("over 1,048,576 values"); }
+
   bool open(LocatedJson::Kind kind) {
     if (stack_.size() >= kMaxDepth) {
       return fail("nested deeper than " + std::to_string(kMaxDepth));
     }
+    if (!counted()) return false;
     LocatedJson node{.kind = kind};
     node.line = place_.line;
     node.column = place_.column;
@@ -129,6 +138,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool add(LocatedJson node) {
+    if (!counted()) return false;
     node.line = place_.last_line;
     node.column = place_.last_column;
     return attach(std::move(node));
@@ -153,6 +163,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
   const Place& place_;
   std::string file_;
+  std::size_t file_bytes_ = 0, values_ = 0;
   LocatedJson root_;
   std::vector<LocatedJson> stack_;
   std::vector<std::string> keys_;
@@ -176,7 +187,7 @@ const LocatedJson* LocatedJson::find(const std::string& key) const {
 LocatedJson parse_located_json(const std::string& text, const std::string& file) {
   if (text.size() > kMaxFileBytes) refuse(file, "file over 16 MiB");
   Place place;
-  TreeBuilder builder(place, file);
+  TreeBuilder builder(place, file, text.size());
   const char* begin = text.data();
   const bool parsed = nlohmann::json::sax_parse(
       PlacedIterator(begin, &place), PlacedIterator(begin + text.size(), &place), &builder);
@@ -188,6 +199,13 @@ LocatedJson parse_located_json(const std::string& text, const std::string& file)
 }
 
 LocatedJson read_located_json(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) refuse(path, "is a folder, not a file");
+  // Opening a pipe would wait for its writer.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    refuse(path, "is not a regular file");
+  }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) refuse(path, "cannot read the file");
   const std::streamoff size = file.tellg();

@@ -2,8 +2,10 @@
 // JSON values that know where they stand in their file, so that every complaint has a line.
 //
 // Read through nlohmann's SAX interface, which keeps its own stack: nesting is bounded here, and so
-// are file size and duplicate keys, before any tree walk.
+// are file size, the number of values and duplicate keys, before any tree walk. Numbers are
+// doubles: whole ones are exact up to 2^53.
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +28,7 @@ struct LocatedJson {
 };
 
 /// The file's one value. Throws InputError: unreadable, over 16 MiB, not JSON, nested over 32 deep,
-/// a key twice in one map, a number that is not finite.
+/// over 2^20 values, a key twice in one map, a number that is not finite.
 LocatedJson read_located_json(const std::string& path);
 
 /// The same from text; `file` names it in diagnostics.
