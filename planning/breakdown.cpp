@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/check.h"
+#include "report/breakdown_terms.h"
 
 namespace windtunnel {
 
@@ -41,31 +42,6 @@ double& exposed(ExposedComm& e, const Program& program, std::uint32_t comm) {
   // The gradient norm spans the model; where there are replicas its barrier waits for theirs.
   if ((axes & kAxisPp) != 0 && program.mesh.dp == 1) return program.mesh.pp > 1 ? e.pp : e.tp;
   return axes == kAxisPp ? e.pp : e.dp;
-}
-
-void add(Breakdown& b, const Breakdown& other) {
-  b.compute += other.compute;
-  b.exposed_comm.tp += other.exposed_comm.tp;
-  b.exposed_comm.pp += other.exposed_comm.pp;
-  b.exposed_comm.dp += other.exposed_comm.dp;
-  b.exposed_comm.cp += other.exposed_comm.cp;
-  b.exposed_comm.ep += other.exposed_comm.ep;
-  b.bubble += other.bubble;
-  b.straggler += other.straggler;
-  b.host += other.host;
-  b.input += other.input;
-  b.gemm += other.gemm;
-  b.attention += other.attention;
-  b.memory_bound += other.memory_bound;
-  b.recompute += other.recompute;
-}
-
-void divide(Breakdown& b, double n) {
-  for (double* x : {&b.compute, &b.exposed_comm.tp, &b.exposed_comm.pp, &b.exposed_comm.dp,
-                    &b.exposed_comm.cp, &b.exposed_comm.ep, &b.bubble, &b.straggler, &b.host,
-                    &b.input, &b.gemm, &b.attention, &b.memory_bound, &b.recompute}) {
-    *x /= n;
-  }
 }
 
 }  // namespace
@@ -110,11 +86,11 @@ Breakdown mean_breakdown(const std::vector<Breakdown>& stages) {
   Breakdown mean;
   std::map<std::string, double> modules;
   for (const Breakdown& b : stages) {
-    add(mean, b);
+    for (const BreakdownTerm& term : breakdown_terms()) value_of(term, mean) += value_of(term, b);
     for (const auto& [name, seconds] : b.compute_by_module) modules[name] += seconds;
   }
   const double n = static_cast<double>(stages.size());
-  divide(mean, n);
+  for (const BreakdownTerm& term : breakdown_terms()) value_of(term, mean) /= n;
   for (const auto& [name, seconds] : modules)
     mean.compute_by_module.emplace_back(name, seconds / n);
   return mean;

@@ -8,6 +8,7 @@
 
 #include "core/unit_text.h"
 #include "report/stage_rows.h"
+#include "report/table_scale.h"
 #include "report/text_layout.h"
 
 namespace windtunnel {
@@ -40,25 +41,6 @@ std::size_t column_of(std::string_view category) {
     if (holds(kColumns[i].categories, category)) return i;
   }
   return std::size(kColumns) - 1;
-}
-
-/// One unit for a whole table.
-struct SizeScale {
-  double unit = 1.0;
-  const char* name = "B";
-  int decimals = 0;
-
-  std::string operator()(std::int64_t bytes) const {
-    return bytes == 0 ? "-" : fmt::format("{:.{}f}", static_cast<double>(bytes) / unit, decimals);
-  }
-};
-
-SizeScale scale_for(std::int64_t largest) {
-  constexpr std::int64_t kKi = 1024;
-  if (largest >= 10 * kKi * kKi * kKi) return {.unit = 0x1p30, .name = "GiB", .decimals = 1};
-  if (largest >= kKi * kKi * kKi) return {.unit = 0x1p30, .name = "GiB", .decimals = 2};
-  if (largest >= kKi * kKi) return {.unit = 0x1p20, .name = "MiB", .decimals = 1};
-  return {.unit = 0x1p10, .name = "KiB", .decimals = 1};
 }
 
 std::string size_text(std::int64_t bytes) {
@@ -124,7 +106,7 @@ std::string stage_memory_text(const MemoryAnswer& memory) {
   if (memory.stages.empty()) return "";
   std::int64_t most = 0;
   for (const StageMemory& stage : memory.stages) most = std::max(most, stage.peak_device_bytes);
-  const SizeScale scale = scale_for(most);
+  const SizeScale scale = size_scale(most);
   std::vector<StageRow> rows;
   for (const StageMemory& stage : memory.stages) {
     std::vector<std::int64_t> sums(std::size(kColumns));

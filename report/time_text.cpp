@@ -7,7 +7,9 @@
 
 #include "core/unit_text.h"
 #include "report/bottleneck.h"
+#include "report/breakdown_terms.h"
 #include "report/stage_rows.h"
+#include "report/table_scale.h"
 #include "report/text_layout.h"
 
 namespace windtunnel {
@@ -16,56 +18,10 @@ namespace {
 
 constexpr double kBarColumns = 32.0;  // of a whole step: fits 80 columns with label and figures
 
-/// One unit for a whole table, with four significant digits for `largest`.
-struct TimeScale {
-  double unit = 1.0;
-  const char* name = "s";
-  int decimals = 3;
-
-  std::string operator()(double seconds) const {
-    return fmt::format("{:.{}f}", seconds / unit, decimals);
-  }
-};
-
-TimeScale scale_for(double largest) {
-  TimeScale scale{.unit = 1e-6, .name = "us"};
-  if (largest >= 1.0) {
-    scale = {.unit = 1.0, .name = "s"};
-  } else if (largest >= 1e-3) {
-    scale = {.unit = 1e-3, .name = "ms"};
-  }
-  const double digits_before = largest > 0.0 ? std::floor(std::log10(largest / scale.unit)) : 0.0;
-  scale.decimals = std::clamp(3 - static_cast<int>(digits_before), 0, 3);
-  return scale;
-}
-
 double sum_of(const Breakdown& b) {
-  return b.compute + b.exposed_comm.total() + b.bubble + b.straggler + b.host + b.input;
-}
-
-struct Part {
-  const char* label;
-  double seconds;
-  bool inside;  // a part of the line above: no bar of its own
-};
-
-std::vector<Part> parts_of(const Breakdown& b) {
-  return {
-      {"compute", b.compute, false},
-      {"  matrix products", b.gemm, true},
-      {"  attention", b.attention, true},
-      {"  memory-bound", b.memory_bound, true},
-      {"  (recomputation)", b.recompute, true},
-      {"exposed_comm tp", b.exposed_comm.tp, false},
-      {"exposed_comm pp", b.exposed_comm.pp, false},
-      {"exposed_comm dp", b.exposed_comm.dp, false},
-      {"exposed_comm cp", b.exposed_comm.cp, false},
-      {"exposed_comm ep", b.exposed_comm.ep, false},
-      {"bubble", b.bubble, false},
-      {"straggler", b.straggler, false},
-      {"host", b.host, false},
-      {"input", b.input, false},
-  };
+  double sum = 0.0;
+  for (const BreakdownTerm& term : breakdown_terms()) sum += term.part ? 0.0 : value_of(term, b);
+  return sum;
 }
 
 std::string percent(double fraction) {
@@ -83,7 +39,7 @@ std::string step_time_text(const StepReport& r) {
   const auto [low, high] = r.step_time_interval_s;
   std::string text = "step_time  " + format_seconds({r.step_time_s});
   if (high > low) {
-    const TimeScale scale = scale_for(high);
+    const TimeScale scale = time_scale(high);
     text += fmt::format("   90 % interval {} to {} {}", scale(low), scale(high), scale.name);
   }
   text += fmt::format("\n           {} tokens/s, {} per device\n", rate_text(r.tokens_per_s),
@@ -99,15 +55,17 @@ std::string step_time_text(const StepReport& r) {
 std::string breakdown_text(const StepReport& report) {
   const double total = sum_of(report.breakdown);
   if (total <= 0.0) return "";
-  const TimeScale scale = scale_for(total);
+  const TimeScale scale = time_scale(total);
   ReportTable table{.columns = {{"", Align::left}, {""}, {""}, {"", Align::left}}, .rows = {}};
-  for (const Part& part : parts_of(report.breakdown)) {
-    if (part.seconds <= 0.0) continue;
-    const double share = part.seconds / total;
-    // A part that takes time shows: at least one column.
+  for (const BreakdownTerm& term : breakdown_terms()) {
+    const double seconds = value_of(term, report.breakdown);
+    if (seconds <= 0.0) continue;
+    const double share = seconds / total;
+    // A part that takes time shows: at least one column. It has no bar of its own.
     const auto columns = static_cast<std::size_t>(std::max(1.0, std::round(share * kBarColumns)));
-    table.rows.push_back({part.label, scale(part.seconds) + " " + scale.name, percent(share),
-                          std::string(columns, part.inside ? '-' : '#')});
+    table.rows.push_back({(term.part ? "  " : "") + std::string(term.label),
+                          scale(seconds) + " " + scale.name, percent(share),
+                          std::string(columns, term.part ? '-' : '#')});
   }
   const std::size_t stages = report.stages.size();
   const std::string over = stages > 1 ? fmt::format(", mean over {} stages", stages) : "";
@@ -129,7 +87,7 @@ std::string stage_times_text(const StepReport& report) {
   if (report.stages.size() < 2) return "";
   const auto busiest = [](const Breakdown& a, const Breakdown& b) { return a.compute < b.compute; };
   const auto slowest = std::max_element(report.stages.begin(), report.stages.end(), busiest);
-  TimeScale scale = scale_for(sum_of(report.breakdown));
+  TimeScale scale = time_scale(sum_of(report.breakdown));
   scale.decimals = std::max(0, scale.decimals - 1);  // stages that hardly differ share a row
   const auto cell = [&](double seconds) {
     const std::string text = scale(seconds);
