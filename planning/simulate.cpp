@@ -19,6 +19,7 @@
 #include "planning/plan_lines.h"
 #include "planning/pricing.h"
 #include "planning/provenance.h"
+#include "planning/traffic.h"
 #include "planning/utilization.h"
 #include "program/verify.h"
 #include "report/bottleneck.h"
@@ -160,6 +161,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
                                     : price(program, *model, scenario.cluster,
                                             {.draws = 1 + options.draws, .seed = options.seed});
   verified.get();
+  out.report.traffic = traffic_rows(program);
   const StepTiming timing = simulate_step(program, priced.costs);
   fill_time(out.report, out.lowered, timing);
   if (options.draws == 0) {

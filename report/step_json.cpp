@@ -63,13 +63,33 @@ Json memory_json(const MemoryAnswer& memory) {
           {"stages", std::move(stages)}};
 }
 
+Json traffic_json(const std::vector<TrafficRow>& rows) {
+  Json list = Json::array();
+  for (const TrafficRow& row : rows) {
+    list.push_back({{"stage", row.stage},
+                    {"kind", row.kind},
+                    {"communicator", row.communicator},
+                    {"count", row.count},
+                    {"elements", row.elements},
+                    {"bytes", row.bytes}});
+  }
+  return list;
+}
+
 }  // namespace
+
+const char* name_of(StepKind kind) {
+  return kind == StepKind::run ? "run" : "simulation";
+}
 
 std::string simulate_json(const StepReport& r) {
   Json stages = Json::array();
   for (const Breakdown& stage : r.stages) stages.push_back(breakdown_json(stage));
+  Json spread = nullptr;
+  if (r.step_time_spread_s) spread = *r.step_time_spread_s;
   return dump({{"id", r.id},
                {"name", r.name},
+               {"kind", name_of(r.kind)},
                {"model", r.model_line},
                {"parameters", r.parameters},
                {"cluster", r.cluster_line},
@@ -77,6 +97,7 @@ std::string simulate_json(const StepReport& r) {
                {"stack", r.stack_line},
                {"step_time_s", r.step_time_s},
                {"step_time_interval_s", r.step_time_interval_s},
+               {"step_time_spread_s", std::move(spread)},
                {"tokens_per_s", r.tokens_per_s},
                {"tokens_per_s_per_device", r.tokens_per_s_per_device},
                {"mfu", r.mfu},
@@ -88,6 +109,7 @@ std::string simulate_json(const StepReport& r) {
                {"breakdown_s", breakdown_json(r.breakdown)},
                {"breakdown_by_stage_s", std::move(stages)},
                {"memory", memory_json(r.memory)},
+               {"traffic", traffic_json(r.traffic)},
                {"origins", r.origins},
                {"assumptions", r.assumptions},
                {"calibrate_next", r.calibrate_next}});

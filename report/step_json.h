@@ -1,6 +1,6 @@
 #pragma once
-// A step report as JSON, with the keys of docs/scenario_format.md. Numbers are in their SI base
-// (seconds, bytes), shortest form that reads back the same.
+// A step report as JSON, with the keys of docs/step_json.md. Numbers are in their SI base (seconds,
+// bytes), shortest form that reads back the same.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,10 @@
 
 namespace windtunnel {
 
-/// What `simulate --json` prints for one scenario.
+/// "simulation", "run": the word of the JSON.
+const char* name_of(StepKind kind);
+
+/// What `simulate --json` prints for one scenario, and a run for what it measured.
 std::string simulate_json(const StepReport& report);
 
 /// What `check --json` prints: {id, memory, errors}; memory is null when there are errors.

@@ -1,8 +1,9 @@
 #pragma once
-// A step report: everything `check` and `simulate` say about one scenario, as plain data.
+// A step report: everything that is said about one step of one scenario, as plain data.
 //
-// `planning/` fills it from the simulation; `report/` turns it into text, JSON and pages. Times are
-// seconds, sizes bytes, fractions of 1. The breakdown's parts sum to the step time.
+// `planning/` fills it from the simulation, a run from what it measured; `report/` turns it into
+// text and JSON (docs/step_json.md), reads the JSON back and compares two. Times are seconds, sizes
+// bytes, fractions of 1. The breakdown's parts sum to the step time.
 
 #include <array>
 #include <cstdint>
@@ -52,10 +53,27 @@ struct Breakdown {
   std::vector<std::pair<std::string, double>> compute_by_module;
 };
 
+enum class StepKind : std::uint8_t { simulation, run };
+
+/// What one rank of a pipeline stage communicates in a step with one kind of call. Elements and
+/// bytes are those of the full (gathered) tensor, summed over the calls; of transfers those sent or
+/// received.
+struct TrafficRow {
+  int stage = 0;
+  std::string kind;          // "all_gather", "send"
+  std::string communicator;  // "tp", "pp_fwd"
+  std::int64_t count = 0, elements = 0, bytes = 0;
+
+  friend bool operator==(const TrafficRow&, const TrafficRow&) = default;
+};
+
 struct StepReport {
   std::string id, name;
+  StepKind kind = StepKind::simulation;
   double step_time_s = 0;
   std::array<double, 2> step_time_interval_s{};  // 90 %
+  /// Of a run: its shortest and longest step, of which step_time_s is the median.
+  std::optional<std::array<double, 2>> step_time_spread_s;
   double tokens_per_s = 0, tokens_per_s_per_device = 0;
   double mfu = 0, hfu = 0;
   std::string flop_convention;
@@ -63,6 +81,7 @@ struct StepReport {
   Breakdown breakdown;                       // mean over pipeline stages
   std::vector<Breakdown> stages;
   MemoryAnswer memory;
+  std::vector<TrafficRow> traffic;   // by stage
   std::vector<std::string> origins;  // "gemm: 83 % of its time from measured shapes (…), …"
   std::vector<std::string> assumptions;
   std::vector<std::string>

@@ -36,6 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"plan_grid_set.txt", "plan $DATA/set.yaml --grid"},
                     GoldenCase{"resolved_unit.txt", "plan $DATA/unit.yaml --resolved"},
                     GoldenCase{"simulate_unit.txt", "simulate $DATA/unit.yaml"},
+                    GoldenCase{"simulate_json_unit.json", "simulate --json $DATA/unit.yaml"},
                     GoldenCase{"validate_set.txt", "validate $DATA/set.yaml"}),
     [](const auto& test) {
       const std::string file = test.param.file;

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "report/json_text.h"
 #include "report/step_json.h"
@@ -43,6 +45,24 @@ TEST(SimulateJson, HasTheKeysScriptsRelyOn) {
   EXPECT_EQ(stage.at("largest").size(), 2U);  // two tensors of one name
 }
 
+TEST(SimulateJson, SaysWhatItIsAndWhatARankCommunicates) {
+  StepReport report = sample_report();
+  json j = json::parse(simulate_json(report));
+  EXPECT_EQ(j.at("kind"), "simulation");
+  EXPECT_TRUE(j.at("step_time_spread_s").is_null());
+  EXPECT_EQ(j.at("traffic").at(0), json({{"stage", 0},
+                                         {"kind", "all_gather"},
+                                         {"communicator", "tp"},
+                                         {"count", 192},
+                                         {"elements", 4'831'838'208},
+                                         {"bytes", 9'663'676'416}}));
+  report.kind = StepKind::run;
+  report.step_time_spread_s = {13.5, 14.0};
+  j = json::parse(simulate_json(report));
+  EXPECT_EQ(j.at("kind"), "run");
+  EXPECT_EQ(j.at("step_time_spread_s"), json({13.5, 14.0}));
+}
+
 TEST(SimulateJson, TheBreakdownSumsToTheStepTime) {
   const json b = json::parse(simulate_json(sample_report())).at("breakdown_s");
   double sum = 0.0;
@@ -51,6 +71,13 @@ TEST(SimulateJson, TheBreakdownSumsToTheStepTime) {
   }
   for (const auto& [group, seconds] : b.at("exposed_comm").items()) sum += seconds.get<double>();
   EXPECT_DOUBLE_EQ(sum, 13.75);
+}
+
+TEST(SimulateJson, Golden) {
+  std::ifstream file(std::string(WINDTUNNEL_SOURCE_DIR) + "/tests/report/step_json.golden");
+  std::ostringstream golden;
+  golden << file.rdbuf();
+  EXPECT_EQ(simulate_json(sample_report()) + "\n", golden.str());
 }
 
 TEST(SimulateJson, VerdictsHaveTheirWords) {
