@@ -7,11 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/atomic_file.h"
 #include "core/check.h"
 #include "program/op_names.h"
 #include "report/json_text.h"
 #include "report/memory_counter.h"
+#include "report/trace_file.h"
 
 namespace windtunnel {
 
@@ -59,11 +59,10 @@ FlowEnds flow_ends(const Trace& trace) {
 
 class TraceWriter {
  public:
-  TraceWriter(const Program& program, const Trace& trace, const std::string& path)
-      : program_(program), trace_(trace), flows_(flow_ends(trace)), file_(path) {}
+  TraceWriter(const Program& program, const Trace& trace, const TraceEventSink& sink)
+      : program_(program), trace_(trace), flows_(flow_ends(trace)), sink_(sink) {}
 
   void write() {
-    file_.write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
     std::size_t begin = 0;
     while (begin < trace_.records.size()) {
       std::size_t end = begin;
@@ -81,17 +80,14 @@ class TraceWriter {
       }
       begin = end;
     }
-    file_.write("\n]}\n");
-    file_.commit();
   }
 
  private:
   template <class... Args>
   void event(fmt::format_string<Args...> format, Args&&... args) {
-    line_.assign(first_ ? "\n" : ",\n");
-    first_ = false;
+    line_.clear();
     fmt::format_to(std::back_inserter(line_), format, std::forward<Args>(args)...);
-    file_.write(line_);
+    sink_(line_);
   }
 
   void write_process(const Process& process, std::int32_t lanes, std::size_t begin,
@@ -267,9 +263,8 @@ class TraceWriter {
   const Program& program_;
   const Trace& trace_;
   FlowEnds flows_;
-  AtomicFile file_;
+  const TraceEventSink& sink_;
   std::string line_;
-  bool first_ = true;
   int next_process_ = 1;
   std::vector<std::int64_t> busy_until_;  // [stream * kSideBySide + beside], nanoseconds
   OpenCall open_call_;
@@ -277,8 +272,14 @@ class TraceWriter {
 
 }  // namespace
 
+void chrome_trace_events(const Program& program, const Trace& trace, const TraceEventSink& sink) {
+  TraceWriter(program, trace, sink).write();
+}
+
 void write_chrome_trace(const Program& program, const Trace& trace, const std::string& path) {
-  TraceWriter(program, trace, path).write();
+  TraceFile file(path);
+  chrome_trace_events(program, trace, [&file](std::string_view event) { file.event(event); });
+  file.commit();
 }
 
 }  // namespace windtunnel

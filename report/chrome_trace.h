@@ -9,16 +9,24 @@
 // total, at the host time of each allocation: an allocator acts when the host issues.
 //
 // Times are cut to nanoseconds, which keeps what follows on a stream from overlapping. Memory is
-// O(transfers), the file is written as it is made, whole or not at all.
+// O(transfers): events are handed on as they are made.
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "program/program.h"
 #include "program/trace.h"
 
 namespace windtunnel {
 
-/// Throws InputError when `path` cannot be written. Precondition: the trace is of this program.
+/// Takes events one by one, each a JSON object in one line.
+using TraceEventSink = std::function<void(std::string_view event)>;
+
+/// Precondition: the trace is of this program.
+void chrome_trace_events(const Program& program, const Trace& trace, const TraceEventSink& sink);
+
+/// As a file, whole or not at all. Throws InputError when `path` cannot be written.
 void write_chrome_trace(const Program& program, const Trace& trace, const std::string& path);
 
 }  // namespace windtunnel
