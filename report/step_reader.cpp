@@ -103,7 +103,8 @@ StepKind read_kind(const StepFields& in, const LocatedJson& step) {
   for (const StepKind kind : {StepKind::simulation, StepKind::run}) {
     if (word == name_of(kind)) return kind;
   }
-  in.refuse(step, "'kind' is '" + word + "'", "simulation or run");
+  in.refuse(step, "is no step: 'kind' is '" + word + "', not simulation or run",
+            "such a file comes from: windtunnel simulate S.yaml --json");
 }
 
 StepReport read_step(const StepFields& in, const LocatedJson& json) {

@@ -105,7 +105,7 @@ TEST(StepReader, EveryCutOfAFileIsRefused) {
 }
 
 TEST(StepReader, ValuesOutOfTheirBoundsAreRefused) {
-  EXPECT_EQ(problem_with("/kind", "guess"), "'kind' is 'guess'");
+  EXPECT_EQ(problem_with("/kind", "guess"), "is no step: 'kind' is 'guess', not simulation or run");
   EXPECT_EQ(problem_with("/step_time_s", -1.0), "'step_time_s' is negative");
   EXPECT_EQ(problem_with("/step_time_s", 1e300), "'step_time_s' is no time of a step");
   EXPECT_EQ(problem_with("/step_time_s", "1 s"), "'step_time_s' is text, and should be a number");
