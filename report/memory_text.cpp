@@ -72,6 +72,10 @@ std::string largest_text(const StageMemory& stage) {
 
 }  // namespace
 
+bool is_outside_allocator(std::string_view category) {
+  return holds(kOutside, category);
+}
+
 const char* name_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::fits:

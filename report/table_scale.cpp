@@ -11,6 +11,11 @@ std::string TimeScale::operator()(double seconds) const {
   return fmt::format("{:.{}f}", seconds / unit, decimals);
 }
 
+std::string TimeScale::difference(double seconds) const {
+  const std::string text = fmt::format("{:+.{}f}", seconds / unit, decimals);
+  return text.find_first_not_of("+-0.") == std::string::npos ? text.substr(1) : text;
+}
+
 TimeScale time_scale(double largest) {
   TimeScale scale{.unit = 1e-6, .name = "us"};
   if (largest >= 1.0) {

@@ -12,6 +12,7 @@ struct TimeScale {
   int decimals = 3;
 
   std::string operator()(double seconds) const;
+  std::string difference(double seconds) const;  // with its sign; what reads as zero has none
 };
 
 /// Four significant digits for `largest`, in seconds.
