@@ -74,12 +74,14 @@ struct HeadContext {
   void add_bias(const TileAt& tile, std::int64_t i, std::int64_t n, T* scores) const {
     if (options.mask.bias == reference::Bias::none) return;
     const std::int64_t distance = tile.query + i - tile.key;
-    for (std::int64_t j = 0; j < n; ++j) scores[j] -= slope * static_cast<T>(distance - j);
+    const T per_position = slope;  // a copy that `scores` cannot alias
+    for (std::int64_t j = 0; j < n; ++j) scores[j] -= per_position * static_cast<T>(distance - j);
   }
   /// factors (n) of row i: 0 or 1 / (1 - p).
   void dropout_factors(const TileAt& tile, std::int64_t i, std::int64_t n, T* factors) const {
     const RowDraws row = draws(tile.query + i);
-    for (std::int64_t j = 0; j < n; ++j) factors[j] = row.kept(tile.key + j) ? keep_scale : T{};
+    const T kept = keep_scale;
+    for (std::int64_t j = 0; j < n; ++j) factors[j] = row.kept(tile.key + j) ? kept : T{};
   }
 };
 
