@@ -10,50 +10,17 @@
 #include <cstdlib>
 #include <new>
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/attention.h"
+#include "kernels/cpu/dropout.h"
 #include "kernels/cpu/flash.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/loss.h"
+#include "kernels/cpu/norm.h"
+#include "kernels/cpu/optimizer.h"
+#include "kernels/cpu/rope.h"
+#include "tests/kernels/cpu/counted_heap.h"
 #include "tests/kernels/gradient_check.h"
-
-namespace {
-
-std::atomic<std::size_t> largest_block{0};
-
-void note(std::size_t bytes) {
-  if (bytes > largest_block) largest_block = bytes;
-}
-
-}  // namespace
-
-extern "C" {
-void* __real_malloc(std::size_t);
-void* __real_calloc(std::size_t, std::size_t);
-void* __real_aligned_alloc(std::size_t, std::size_t);
-
-void* __wrap_malloc(std::size_t bytes) {
-  note(bytes);
-  return __real_malloc(bytes);
-}
-void* __wrap_calloc(std::size_t n, std::size_t bytes) {
-  note(n * bytes);
-  return __real_calloc(n, bytes);
-}
-void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  note(bytes);
-  return __real_aligned_alloc(alignment, bytes);
-}
-}
-
-void* operator new(std::size_t bytes) {
-  if (void* block = std::malloc(bytes)) return block;
-  throw std::bad_alloc();
-}
-void operator delete(void* block) noexcept {
-  std::free(block);
-}
-void operator delete(void* block, std::size_t) noexcept {
-  std::free(block);
-}
 
 namespace windtunnel {
 namespace {
@@ -63,9 +30,9 @@ constexpr std::size_t kLargeBlock = std::size_t{64} << 10;
 
 template <class Run>
 void expect_no_large_block(const char* what, Run run) {
-  largest_block = 0;
+  test::forget_blocks();
   run();
-  EXPECT_LT(largest_block, kLargeBlock) << what;
+  EXPECT_LT(test::largest_block(), kLargeBlock) << what;
 }
 
 template <class T>
@@ -74,12 +41,12 @@ using RealTypes = testing::Types<float, double>;
 TYPED_TEST_SUITE(CpuHeap, RealTypes);
 
 TEST(CpuHeapCount, SeesVectorsAndMalloc) {
-  largest_block = 0;
+  test::forget_blocks();
   const std::vector<char> block(kLargeBlock);
-  EXPECT_EQ(largest_block, kLargeBlock);
+  EXPECT_EQ(test::largest_block(), kLargeBlock);
   void* volatile kept = std::malloc(kLargeBlock + block.size());
   std::free(kept);
-  EXPECT_EQ(largest_block, 2 * kLargeBlock);
+  EXPECT_EQ(test::largest_block(), 2 * kLargeBlock);
 }
 
 TYPED_TEST(CpuHeap, MatrixProducts) {
@@ -120,6 +87,44 @@ TYPED_TEST(CpuHeap, Attention) {
     cpu::context_bwd<T>(d, {out.data(), p.data(), qkv.data(), dp.data(), dqkv.data()});
     cpu::softmax_bwd(d, options.mask, dp.data(), p.data(), dp.data());
     cpu::scores_bwd(d, dp.data(), qkv.data(), dqkv.data());
+  });
+}
+
+TYPED_TEST(CpuHeap, RowByRow) {
+  using T = TypeParam;
+  constexpr std::int64_t t = 16, h = 20000, n = t * h;
+  const std::vector<T> x = reference::draw<T>(2 * n, 1);
+  std::vector<T> y(2 * n), v(2 * n, T{1}), row(h), stats(2 * t);
+  std::vector<std::uint8_t> mask(n);
+  const std::vector<std::int64_t> labels(t, 3);
+  T* const per_row = stats.data();
+  expect_no_large_block("norms", [&] {
+    cpu::layernorm_fwd<T>({t, h}, {x.data(), row.data(), row.data(), y.data(), per_row});
+    cpu::layernorm_bwd<T>(
+        {t, h}, {x.data(), x.data(), row.data(), per_row, y.data(), row.data(), row.data()});
+    cpu::rmsnorm_fwd<T>({t, h}, {x.data(), row.data(), nullptr, y.data(), per_row});
+    cpu::rmsnorm_bwd<T>({t, h},
+                        {x.data(), x.data(), row.data(), per_row, y.data(), row.data(), nullptr});
+  });
+  expect_no_large_block("mlp, rope and dropout", [&] {
+    const cpu::ActivationDims d{.t = t, .f = h, .kind = cpu::ActivationKind::geglu};
+    cpu::activation_fwd(d, x.data(), y.data());
+    cpu::activation_bwd(d, y.data(), x.data(), y.data());
+    cpu::rope<T>({.t = t, .a = 100, .k = 50, .d = 100}, {.micro = 2}, cpu::Rotation::forward,
+                 y.data());
+    cpu::dropout_fwd<T, std::uint8_t>({.probability = 0.5}, cpu::HiddenElements{},
+                                      {t, h, x.data(), y.data(), mask.data()});
+    cpu::dropout_add<T, std::uint8_t>(
+        {.probability = 0.5}, {}, {t, h, x.data(), x.data(), row.data(), y.data(), mask.data()});
+  });
+  expect_no_large_block("loss and optimizer", [&] {
+    const cpu::LossDims d{.t = t, .v = h, .vocab = h};
+    cpu::ce_max(d, x.data(), per_row);
+    cpu::ce_partial<T, std::int64_t>(
+        d, {x.data(), labels.data(), per_row, y.data(), row.data(), per_row + t});
+    cpu::ce_bwd(d, y.data(), per_row + t, labels.data(), y.data());
+    cpu::sum_squares(n, x.data(), row.data());
+    cpu::adamw<T>({}, 0, {n, x.data(), T{1}, y.data(), y.data() + n, v.data(), v.data() + n});
   });
 }
 
