@@ -1,4 +1,4 @@
-#include "cli/run.h"
+#include "cli/windtunnel.h"
 
 int main(int argc, char** argv) {
   return windtunnel::run(windtunnel::verb_table(), argc, argv);

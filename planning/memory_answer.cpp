@@ -4,15 +4,12 @@
 
 #include <algorithm>
 
+#include "planning/category_rows.h"
 #include "sim/memory/verdict.h"
 
 namespace windtunnel {
 
 namespace {
-
-constexpr std::array<const char*, kCategories> kCategoryNames{
-    "weights", "grads",     "master_weights", "optimizer_states", "activations", "norm_stats",
-    "logits",  "workspace", "comm_buffers",   "inputs",           "scalars"};
 
 /// Context of PyTorch 1.10 on an A100, every module loaded: 1.78 GiB, against 0.90 GiB from 1.13 on
 /// (stas00/ml-engineering, training/performance).
@@ -67,10 +64,8 @@ StageMemory stage_of(const Program& program, const StageNeed& need) {
   StageMemory s{.stage = need.stage,
                 .peak_allocated_bytes = need.peak_allocated,
                 .peak_reserved_bytes = need.peak_reserved,
-                .peak_device_bytes = need.peak_device};
-  for (std::size_t c = 0; c < kCategories; ++c) {
-    if (need.by_category[c] > 0) s.by_category.emplace_back(kCategoryNames[c], need.by_category[c]);
-  }
+                .peak_device_bytes = need.peak_device,
+                .by_category = category_rows(need.by_category)};
   const std::pair<const char*, std::int64_t> outside[] = {{"context", need.outside.context_bytes},
                                                           {"nccl", need.outside.nccl_bytes},
                                                           {"other", need.outside.other_bytes}};

@@ -19,6 +19,7 @@
 #include "planning/plan_lines.h"
 #include "planning/pricing.h"
 #include "planning/provenance.h"
+#include "planning/report_head.h"
 #include "planning/traffic.h"
 #include "planning/utilization.h"
 #include "program/verify.h"
@@ -78,36 +79,27 @@ Seconds loader_period(const DataSpec& data) {
   return data.load_time / static_cast<double>(std::max(1, data.workers));
 }
 
-void wait_for_input(StepReport& report, Seconds period) {
+void wait_for_input(StepReport& report, const Scenario& s) {
+  const Seconds period = loader_period(s.data);
   const double missing = period.value - report.step_time_s;
   if (missing <= 0) return;
-  report.step_time_s = period.value;
+  fill_step_time(report, s, period);
   report.breakdown.input += missing;
   for (Breakdown& b : report.stages) b.input += missing;
 }
 
 void fill_time(StepReport& report, const Lowered& lowered, const StepTiming& timing) {
   const Scenario& s = lowered.resolved.scenario;
-  report.step_time_s = from_picoseconds(timing.step_time[0]).value;
+  fill_step_time(report, s, from_picoseconds(timing.step_time[0]));
   report.stages = stage_breakdowns(lowered.program, timing);
   report.breakdown = mean_breakdown(report.stages);
-  wait_for_input(report, loader_period(s.data));
+  wait_for_input(report, s);
   const double stack = s.cluster.unit ? 0.0 : lowered.resolved.rules.time_sigma;
   const double slowdown = s.cluster.unit ? 0.0 : lowered.resolved.rules.slowdown_sigma;
   const double either_way = std::hypot(log_sigma(timing), stack);
   report.step_time_interval_s = {
       report.step_time_s * std::exp(-kNinetyPercent * either_way),
       report.step_time_s * std::exp(kNinetyPercent * std::hypot(either_way, slowdown))};
-  const double tokens = static_cast<double>(s.batch.global) * static_cast<double>(s.batch.sequence);
-  report.tokens_per_s = report.step_time_s > 0 ? tokens / report.step_time_s : 0.0;
-  report.tokens_per_s_per_device = report.tokens_per_s / static_cast<double>(s.cluster.devices());
-}
-
-void fill_bottleneck(StepReport& report) {
-  const Bottleneck found = find_bottleneck(report.breakdown);
-  report.bottleneck = name_of(found.label);
-  report.runner_up = name_of(found.runner_up);
-  report.lever = found.lever;
 }
 
 /// Not verified: the callers verify it beside their work and tell nothing before.
@@ -119,20 +111,6 @@ Lowered draft_scenario(const Scenario& scenario) {
 
 std::future<void> verify_beside(const Program& program) {
   return std::async(std::launch::async, [&program] { verify(program); });
-}
-
-StepReport head_of(const Lowered& lowered) {
-  const Scenario& s = lowered.resolved.scenario;
-  StepReport report;
-  report.id = s.id;
-  report.name = s.name;
-  report.parameters = count_parameters(s.model).total();
-  if (s.model.position == PositionKind::learned && s.batch.sequence > s.model.max_positions) {
-    report.parameters += (s.batch.sequence - s.model.max_positions) * s.model.hidden;
-  }
-  report.assumptions = lowered.resolved.assumptions;
-  fill_plan_lines(report, lowered.resolved);
-  return report;
 }
 
 }  // namespace
@@ -148,7 +126,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
   const Program& program = out.lowered.program;
   std::future<void> verified = verify_beside(program);
   const bool unit = scenario.cluster.unit.has_value();
-  out.report = head_of(out.lowered);
+  out.report = report_head(out.lowered);
   std::optional<ProfileCostModel> model;
   std::future<MemoryAnswer> memory;  // needs no clock, so it runs beside the sweep
   if (!unit) {
@@ -181,7 +159,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
 StepReport check(const Scenario& scenario) {
   const Lowered lowered = draft_scenario(scenario);
   std::future<void> verified = verify_beside(lowered.program);
-  StepReport report = head_of(lowered);
+  StepReport report = report_head(lowered);
   if (!scenario.cluster.unit) report.memory = memory_answer(lowered, profile_of(scenario));
   verified.get();
   return report;

@@ -47,22 +47,22 @@ bool is_transfer(const Op& op) {
   return op.kind == OpKind::collective || is_message(op);
 }
 
-TransferKind transfer_kind(const Op& op) {
-  if (op.kind == OpKind::send) return TransferKind::send;
-  if (op.kind == OpKind::recv) return TransferKind::recv;
+WireKind transfer_kind(const Op& op) {
+  if (op.kind == OpKind::send) return WireKind::send;
+  if (op.kind == OpKind::recv) return WireKind::recv;
   switch (op.collective) {
     case Collective::all_reduce:
-      return TransferKind::all_reduce;
+      return WireKind::all_reduce;
     case Collective::all_gather:
-      return TransferKind::all_gather;
+      return WireKind::all_gather;
     case Collective::reduce_scatter:
-      return TransferKind::reduce_scatter;
+      return WireKind::reduce_scatter;
     case Collective::all_to_all:
-      return TransferKind::all_to_all;
+      return WireKind::all_to_all;
     case Collective::broadcast:
       break;
   }
-  return TransferKind::broadcast;
+  return WireKind::broadcast;
 }
 
 /// The scalar that the last stage's loss kernels add to.

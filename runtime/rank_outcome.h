@@ -12,7 +12,7 @@
 namespace windtunnel {
 
 /// Transfers of one kind on one communicator in a step, counted where they left; `kind` as
-/// TransferKind counts.
+/// WireKind counts.
 struct WireTraffic {
   std::string communicator;
   std::int32_t kind = 0;

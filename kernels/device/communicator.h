@@ -16,7 +16,7 @@
 
 namespace windtunnel {
 
-enum class TransferKind : std::uint8_t {
+enum class WireKind : std::uint8_t {
   all_reduce,
   all_gather,
   reduce_scatter,
@@ -25,6 +25,13 @@ enum class TransferKind : std::uint8_t {
   send,
   recv
 };
+
+/// "all_reduce", "send", ..: the names a program's ops have.
+constexpr const char* name_of(WireKind kind) {
+  constexpr const char* kNames[] = {
+      "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send", "recv"};
+  return kNames[static_cast<int>(kind)];
+}
 
 enum class Reduction : std::uint8_t { none, sum, average, max };
 
@@ -40,7 +47,7 @@ constexpr std::int64_t bytes_of(WireType type) {
 /// reduce_scatter: out does. `in` may be `out`; of an all_gather it may be this member's place in
 /// out, of a reduce_scatter out may be this member's place in `in`.
 struct TransferPart {
-  TransferKind kind = TransferKind::all_reduce;
+  WireKind kind = WireKind::all_reduce;
   Reduction reduction = Reduction::none;
   WireType type = WireType::fp32;
   std::int64_t elements = 0;

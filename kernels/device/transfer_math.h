@@ -16,11 +16,11 @@ struct PartSizes {
   std::int64_t in = 0, out = 0;
 };
 
-constexpr PartSizes part_sizes(TransferKind kind, std::int64_t elements, std::int64_t n) {
+constexpr PartSizes part_sizes(WireKind kind, std::int64_t elements, std::int64_t n) {
   switch (kind) {
-    case TransferKind::all_gather:
+    case WireKind::all_gather:
       return {.in = elements / n, .out = elements};
-    case TransferKind::reduce_scatter:
+    case WireKind::reduce_scatter:
       return {.in = elements, .out = elements / n};
     default:
       return {.in = elements, .out = elements};

@@ -42,16 +42,16 @@ std::vector<std::vector<T>> results(const std::vector<TransferPart>& parts) {
   for (std::int64_t m = 0; m < n; ++m) {
     std::vector<T>& mine = out[static_cast<std::size_t>(m)];
     switch (parts[0].kind) {
-      case TransferKind::all_reduce:
+      case WireKind::all_reduce:
         mine = m == 0 ? reduced<T>(parts, 0, all) : out[0];
         break;
-      case TransferKind::reduce_scatter:
+      case WireKind::reduce_scatter:
         mine = reduced<T>(parts, m * share, (m + 1) * share);
         break;
-      case TransferKind::all_gather:
+      case WireKind::all_gather:
         for (const TransferPart& p : parts) append(mine, in_of<T>(p), share);
         break;
-      case TransferKind::all_to_all:
+      case WireKind::all_to_all:
         for (const TransferPart& p : parts) append(mine, in_of<T>(p) + m * share, share);
         break;
       default:  // broadcast, and a message: from the first
@@ -65,7 +65,7 @@ std::vector<std::vector<T>> results(const std::vector<TransferPart>& parts) {
 }  // namespace
 
 std::string carry_out(const std::vector<TransferPart>& parts) {
-  const bool message = parts[0].kind == TransferKind::send || parts[0].kind == TransferKind::recv;
+  const bool message = parts[0].kind == WireKind::send || parts[0].kind == WireKind::recv;
   for (const TransferPart& p : parts) {
     if (p.elements != parts[0].elements || p.type != parts[0].type ||
         p.reduction != parts[0].reduction || (!message && p.kind != parts[0].kind)) {

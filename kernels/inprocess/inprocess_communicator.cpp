@@ -22,9 +22,9 @@ class InProcessCommunicator final : public Communicator {
     const std::vector<int>& ranks = groups_.at(static_cast<std::size_t>(group)).ranks;
     CHECK(!ranks.empty(), "a transfer's rank is a member of its group");
     MeetingPlace place;
-    if (part.kind == TransferKind::send) {
+    if (part.kind == WireKind::send) {
       place = {.queue = {group, rank_, part.peer}, .member = 0, .members = 2};
-    } else if (part.kind == TransferKind::recv) {
+    } else if (part.kind == WireKind::recv) {
       place = {.queue = {group, part.peer, rank_}, .member = 1, .members = 2};
     } else {
       const auto at = std::find(ranks.begin(), ranks.end(), rank_);

@@ -23,7 +23,7 @@ namespace {
 using Ticket = Communicator::Ticket;
 
 /// Collectives of a communicator, or messages of one direction with one peer.
-using QueueKey = std::tuple<int, TransferKind, int>;
+using QueueKey = std::tuple<int, WireKind, int>;
 
 struct Job {
   int group = 0;
@@ -53,9 +53,8 @@ class MpiCommunicator final : public Communicator {
   }
 
   Ticket announce(int group, const TransferPart& part) override {
-    const bool message = part.kind == TransferKind::send || part.kind == TransferKind::recv;
-    const QueueKey key{group, message ? part.kind : TransferKind::all_reduce,
-                       message ? part.peer : -1};
+    const bool message = part.kind == WireKind::send || part.kind == WireKind::recv;
+    const QueueKey key{group, message ? part.kind : WireKind::all_reduce, message ? part.peer : -1};
     CHECK(groups_.at(static_cast<std::size_t>(group)).comm != MPI_COMM_NULL,
           "a transfer's rank is a member of its group");
     const std::lock_guard lock(mutex_);
@@ -110,8 +109,7 @@ class MpiCommunicator final : public Communicator {
   /// With the lock held: posting returns at once.
   void start_all() {
     for (auto& [key, queue] : queues_) {
-      const bool message =
-          std::get<1>(key) == TransferKind::send || std::get<1>(key) == TransferKind::recv;
+      const bool message = std::get<1>(key) == WireKind::send || std::get<1>(key) == WireKind::recv;
       while (!queue.empty()) {
         Job& job = jobs_.at(queue.front());
         if (!job.arrived || (!message && running_[std::get<0>(key)])) break;
@@ -158,7 +156,7 @@ class MpiCommunicator final : public Communicator {
     const auto at = std::find_if(active_.begin(), active_.end(),
                                  [&](const auto& entry) { return entry.first == ticket; });
     Job& job = *at->second;
-    const bool message = job.part.kind == TransferKind::send || job.part.kind == TransferKind::recv;
+    const bool message = job.part.kind == WireKind::send || job.part.kind == WireKind::recv;
     if (!message) running_[job.group] = false;
     job.done = true;
     active_.erase(at);

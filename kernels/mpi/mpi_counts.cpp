@@ -14,7 +14,7 @@ std::vector<WireCount>& counts() {
   return all;
 }
 
-void count(MPI_Comm comm, TransferKind kind, std::int64_t elements, MPI_Datatype type) {
+void count(MPI_Comm comm, WireKind kind, std::int64_t elements, MPI_Datatype type) {
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0, size = 0;
   PMPI_Comm_get_name(comm, name, &length);
@@ -43,53 +43,53 @@ std::vector<WireCount> take_wire_counts() {
 
 }  // namespace windtunnel
 
-using windtunnel::TransferKind;
+using windtunnel::WireKind;
 
 // The wrapped calls; their names and parameters are MPI's.
 extern "C" {
 
 int MPI_Iallreduce(const void* in, void* out, int elements, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, MPI_Request* request) {
-  windtunnel::count(comm, TransferKind::all_reduce, elements, type);
+  windtunnel::count(comm, WireKind::all_reduce, elements, type);
   return PMPI_Iallreduce(in, out, elements, type, op, comm, request);
 }
 
 int MPI_Iallgather(const void* in, int in_elements, MPI_Datatype in_type, void* out,
                    int out_elements, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
-  windtunnel::count(comm, TransferKind::all_gather,
+  windtunnel::count(comm, WireKind::all_gather,
                     std::int64_t{out_elements} * windtunnel::members_of(comm), out_type);
   return PMPI_Iallgather(in, in_elements, in_type, out, out_elements, out_type, comm, request);
 }
 
 int MPI_Ireduce_scatter_block(const void* in, void* out, int elements, MPI_Datatype type, MPI_Op op,
                               MPI_Comm comm, MPI_Request* request) {
-  windtunnel::count(comm, TransferKind::reduce_scatter,
+  windtunnel::count(comm, WireKind::reduce_scatter,
                     std::int64_t{elements} * windtunnel::members_of(comm), type);
   return PMPI_Ireduce_scatter_block(in, out, elements, type, op, comm, request);
 }
 
 int MPI_Ialltoall(const void* in, int in_elements, MPI_Datatype in_type, void* out,
                   int out_elements, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
-  windtunnel::count(comm, TransferKind::all_to_all,
+  windtunnel::count(comm, WireKind::all_to_all,
                     std::int64_t{in_elements} * windtunnel::members_of(comm), in_type);
   return PMPI_Ialltoall(in, in_elements, in_type, out, out_elements, out_type, comm, request);
 }
 
 int MPI_Ibcast(void* data, int elements, MPI_Datatype type, int root, MPI_Comm comm,
                MPI_Request* request) {
-  windtunnel::count(comm, TransferKind::broadcast, elements, type);
+  windtunnel::count(comm, WireKind::broadcast, elements, type);
   return PMPI_Ibcast(data, elements, type, root, comm, request);
 }
 
 int MPI_Isend(const void* data, int elements, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
-  windtunnel::count(comm, TransferKind::send, elements, type);
+  windtunnel::count(comm, WireKind::send, elements, type);
   return PMPI_Isend(data, elements, type, to, tag, comm, request);
 }
 
 int MPI_Irecv(void* data, int elements, MPI_Datatype type, int from, int tag, MPI_Comm comm,
               MPI_Request* request) {
-  windtunnel::count(comm, TransferKind::recv, elements, type);
+  windtunnel::count(comm, WireKind::recv, elements, type);
   return PMPI_Irecv(data, elements, type, from, tag, comm, request);
 }
 

@@ -12,7 +12,7 @@
 
 namespace windtunnel {
 
-/// Calls and bytes of one communicator, by TransferKind. Bytes are of the full (gathered) tensor,
+/// Calls and bytes of one communicator, by WireKind. Bytes are of the full (gathered) tensor,
 /// nccl-tests' convention; of messages, their own.
 struct WireCount {
   std::string communicator;

@@ -71,7 +71,7 @@ void finish_sum(const TransferPart& part, std::int64_t elements, int members) {
 }  // namespace
 
 std::int64_t scratch_bytes(const TransferPart& part, int members) {
-  if (part.kind != TransferKind::reduce_scatter || !writes_into_input(part)) return 0;
+  if (part.kind != WireKind::reduce_scatter || !writes_into_input(part)) return 0;
   return part.elements / members * bytes_of(part.type);
 }
 
@@ -84,34 +84,34 @@ MPI_Request post(const TransferPart& part, const MpiGroup& group, void* scratch)
   MPI_Request request = MPI_REQUEST_NULL;
   int status = MPI_SUCCESS;
   switch (part.kind) {
-    case TransferKind::all_reduce:
+    case WireKind::all_reduce:
       status = MPI_Iallreduce(in, part.out, all, type, op_of(part.reduction), group.comm, &request);
       break;
-    case TransferKind::all_gather: {
+    case WireKind::all_gather: {
       const bool own =
           part.in == at(part.out, std::int64_t{group.place} * share * bytes_of(part.type));
       status = MPI_Iallgather(own ? MPI_IN_PLACE : part.in, share, type, part.out, share, type,
                               group.comm, &request);
       break;
     }
-    case TransferKind::reduce_scatter:
+    case WireKind::reduce_scatter:
       status = MPI_Ireduce_scatter_block(part.in, writes_into_input(part) ? scratch : part.out,
                                          share, type, op_of(part.reduction), group.comm, &request);
       break;
-    case TransferKind::all_to_all:
+    case WireKind::all_to_all:
       status = MPI_Ialltoall(in, share, type, part.out, share, type, group.comm, &request);
       break;
-    case TransferKind::broadcast:
+    case WireKind::broadcast:
       if (group.place == 0 && !in_place) {
         std::memcpy(part.out, part.in, static_cast<std::size_t>(all * bytes_of(part.type)));
       }
       status = MPI_Ibcast(part.out, all, type, 0, group.comm, &request);
       break;
-    case TransferKind::send:
+    case WireKind::send:
       status =
           MPI_Isend(part.in, all, type, peer_place(group, part.peer), kTag, group.comm, &request);
       break;
-    case TransferKind::recv:
+    case WireKind::recv:
       status =
           MPI_Irecv(part.out, all, type, peer_place(group, part.peer), kTag, group.comm, &request);
       break;
@@ -122,11 +122,11 @@ MPI_Request post(const TransferPart& part, const MpiGroup& group, void* scratch)
 
 void complete(const TransferPart& part, const MpiGroup& group, const void* scratch) {
   const int n = group.members();
-  if (part.kind == TransferKind::reduce_scatter && writes_into_input(part)) {
+  if (part.kind == WireKind::reduce_scatter && writes_into_input(part)) {
     std::memcpy(part.out, scratch, static_cast<std::size_t>(scratch_bytes(part, n)));
   }
-  if (part.kind == TransferKind::all_reduce) finish_sum(part, part.elements, n);
-  if (part.kind == TransferKind::reduce_scatter) finish_sum(part, part.elements / n, n);
+  if (part.kind == WireKind::all_reduce) finish_sum(part, part.elements, n);
+  if (part.kind == WireKind::reduce_scatter) finish_sum(part, part.elements / n, n);
 }
 
 }  // namespace windtunnel

@@ -31,7 +31,7 @@ std::string probe_groups(Communicator& communicator, const std::vector<GroupMemb
       }
     }
     const Communicator::Ticket ticket =
-        communicator.announce(static_cast<int>(g), {.kind = TransferKind::all_reduce,
+        communicator.announce(static_cast<int>(g), {.kind = WireKind::all_reduce,
                                                     .reduction = Reduction::sum,
                                                     .type = WireType::field,
                                                     .elements = kNumbers,

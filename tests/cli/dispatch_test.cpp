@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "cli/run.h"
+#include "cli/windtunnel.h"
 #include "core/check.h"
 #include "core/diagnostics.h"
 

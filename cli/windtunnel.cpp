@@ -1,4 +1,4 @@
-#include "cli/run.h"
+#include "cli/windtunnel.h"
 
 #include <exception>
 #include <new>

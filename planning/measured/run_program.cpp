@@ -1,0 +1,148 @@
+#include "planning/measured/run_program.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "core/data_dir.h"
+#include "core/diagnostics.h"
+#include "planning/measured/run_watch.h"
+#include "runtime/launch/child_process.h"
+#include "runtime/launch/mpi_command.h"
+#include "runtime/launch/outcome_files.h"
+#include "runtime/launch/private_folder.h"
+#include "runtime/launch/status_board.h"
+#include "scenarios/scenario_place.h"
+
+namespace windtunnel {
+
+namespace {
+
+constexpr auto kPollEvery = std::chrono::milliseconds(20);
+
+std::string read_all(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// It stands beside this program.
+std::string rank_program() {
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path path = self.parent_path() / "windtunnel-rank";
+  if (std::filesystem::exists(path)) return path.string();
+  throw RunImpossible(
+      "this windtunnel was built without MPI, which ranks need to talk\n"
+      "  hint: install libopenmpi-dev and openmpi-bin, and build again");
+}
+
+std::vector<std::string> words_of(const RunRequest& request, const std::string& folder) {
+  std::vector<std::string> words{
+      rank_program(), std::filesystem::absolute(request.scenario_path).string(),
+      "--folder",     folder,
+      "--numbers",    request.numbers,
+      "--warm-up",    std::to_string(request.warm_up),
+      "--steps",      std::to_string(request.steps),
+      "--seed",       std::to_string(request.seed)};
+  if (!request.id.empty()) words.insert(words.end(), {"--id", request.id});
+  if (request.recording == Recording::values) words.emplace_back("--values");
+  return words;
+}
+
+class Watch {
+ public:
+  Watch(const RunRequest& request, const Program& program, const StatusBoard& board)
+      : request_(request), program_(program), board_(board) {}
+
+  /// Until the ranks have ended. Throws RunFailed when they hang.
+  ChildEnd wait(ChildProcess& child) {
+    using Clock = std::chrono::steady_clock;
+    auto moved = Clock::now();
+    std::uint64_t finished = 0;
+    while (true) {
+      if (const std::optional<ChildEnd> end = child.poll()) return *end;
+      const std::uint64_t now = progress();
+      if (now != finished) {
+        finished = now;
+        moved = Clock::now();
+      }
+      const std::chrono::duration<double> still = Clock::now() - moved;
+      if (still.count() > request_.hang_after_s) {
+        const std::string text = hang_text(program_, board_, request_.hang_after_s);
+        child.end();
+        throw RunFailed(text);
+      }
+      usleep(static_cast<useconds_t>(std::chrono::microseconds(kPollEvery).count()));
+    }
+  }
+
+ private:
+  /// Ops, and the states before and after them.
+  std::uint64_t progress() const {
+    std::uint64_t sum = board_.finished();
+    for (int r = 0; r < board_.ranks(); ++r) {
+      sum += static_cast<std::uint64_t>(board_.rank(r).state.load());
+    }
+    return sum;
+  }
+
+  const RunRequest& request_;
+  const Program& program_;
+  const StatusBoard& board_;
+};
+
+std::vector<RankOutcome> collect(const std::string& folder, int ranks) {
+  std::vector<RankOutcome> outcomes;
+  for (int r = 0; r < ranks; ++r) {
+    outcomes.push_back(unpack_outcome(read_all(outcome_path(folder, r))));
+  }
+  return outcomes;
+}
+
+}  // namespace
+
+std::vector<RankOutcome> run_program(const RunRequest& request, const Lowered& lowered) {
+  if (!has_mpirun()) {
+    throw RunImpossible(
+        "there is no mpirun on the PATH to start the ranks with\n"
+        "  hint: sudo apt-get install -y openmpi-bin");
+  }
+  const int ranks = static_cast<int>(lowered.program.mesh.ranks());
+  PrivateFolder folder;
+  StatusBoard board = StatusBoard::create(status_path(folder.path()), ranks);
+  ChildCommand command = mpi_command({.ranks = ranks,
+                                      .words = words_of(request, folder.path()),
+                                      .folder = folder.path(),
+                                      .output = output_path(folder.path())});
+  command.environment.push_back("WINDTUNNEL_DATA=" + data_dir());
+  ChildProcess child(command);
+  folder.own_group(child.group());
+  const ChildEnd end = Watch(request, lowered.program, board).wait(child);
+  if (end.status != 0) {
+    throw RunFailed(
+        failure_text(lowered.program, board, end, read_all(output_path(folder.path()))));
+  }
+  return collect(folder.path(), ranks);
+}
+
+void require_executable(const Lowered& lowered) {
+  const Scenario& s = lowered.resolved.scenario;
+  if (s.cluster.device != "cpu") {
+    throw InputError({diagnostic_at(
+        s, "cluster.device",
+        fmt::format("ranks run on the CPU device, not on {}", s.cluster.device), "device: cpu")});
+  }
+  if (const std::optional<std::string> wrong = find_unstorable(lowered.program)) {
+    throw InputError({diagnostic_at(s, "plan.precision.compute",
+                                    fmt::format("the CPU device stores fp32: {}", *wrong),
+                                    "precision: {compute: fp32}")});
+  }
+}
+
+}  // namespace windtunnel

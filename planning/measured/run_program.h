@@ -1,0 +1,41 @@
+#pragma once
+// Starts the ranks of a scenario's program on this machine, watches over them, and brings back what
+// they measured.
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "planning/simulate.h"
+#include "runtime/rank_outcome.h"
+
+namespace windtunnel {
+
+struct RunRequest {
+  std::string scenario_path, id;
+  int warm_up = 1, steps = 3;
+  std::string numbers = "fp32";  // fp32 | fp64 | field
+  Recording recording = Recording::none;
+  std::uint64_t seed = 1;
+  double hang_after_s = 60.0;  // without any op finishing on any rank
+};
+
+/// A rank died, hung or gave up. The text names it, its op and the cause.
+struct RunFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// MPI, or the program of a rank, is not there.
+struct RunImpossible : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// One outcome per rank, in rank order. `lowered`: the program of the request's scenario. Throws
+/// RunFailed, RunImpossible. Nothing of the run is left when it returns or throws, or when this
+/// process is killed meanwhile.
+std::vector<RankOutcome> run_program(const RunRequest& request, const Lowered& lowered);
+
+/// Throws InputError, at the scenario's place, when the CPU device cannot execute its program.
+void require_executable(const Lowered& lowered);
+
+}  // namespace windtunnel
