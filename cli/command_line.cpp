@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -19,6 +20,8 @@ namespace {
 constexpr const char* kVersion = "windtunnel 0.1.0";
 // An interval needs a spread, which one draw has not; more than this many tell nothing new.
 constexpr int kLeastDraws = 2, kMostDraws = 4096;
+// A limit of more than this many times the value is no limit.
+constexpr double kMostPercent = 1e6;
 
 [[noreturn]] void refuse(std::string message, std::string hint) {
   throw InputError({{.position = {},
@@ -54,6 +57,24 @@ std::string draws_problem(const std::string& text) {
          std::to_string(kMostDraws);
 }
 
+/// "10%": a bare number would leave open whether 10 is ten times or a tenth.
+std::optional<double> read_percentage(std::string text) {
+  if (text.empty() || text.back() != '%') return std::nullopt;
+  text.pop_back();
+  if (!text.empty() && text.back() == ' ') text.pop_back();
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (error != std::errc() || stop != end || !(value >= 0) || value > kMostPercent) {
+    return std::nullopt;
+  }
+  return value / 100.0;
+}
+
+std::string percentage_problem(const std::string& text) {
+  return read_percentage(text) ? "" : "is no percentage: " + text + " (for example 10%)";
+}
+
 std::string trace_problem(const std::string& text) {
   return text.empty() ? "names no file" : "";
 }
@@ -84,6 +105,52 @@ void check_view(const CLI::App& app) {
   }
 }
 
+void add_limits(CLI::App& app, Options& options) {
+  CompareLimits& limits = options.limits;
+  const auto percentage = [&app](const char* flag, std::function<void(double)> set,
+                                 const char* doc) {
+    app.add_option_function<std::string>(
+           flag, [set](const std::string& text) { set(*read_percentage(text)); }, doc)
+        ->type_name("PERCENT")
+        ->check(CLI::Validator(percentage_problem, ""));
+  };
+  percentage(
+      "--max-step-error", [&limits](double share) { limits.step_error = share; },
+      "exit with 1 when the step time is further from A's");
+  percentage(
+      "--max-term-error", [&limits](double share) { limits.term_error = share; },
+      "exit with 1 when a term of the breakdown is");
+  percentage(
+      "--term-floor", [&limits](double share) { limits.term_floor = share; },
+      "a term may be off by this share of the step, however small it is [3%]");
+  app.add_flag("--exact-memory", limits.exact_memory,
+               "exit with 1 when allocated bytes differ, by stage and category");
+  app.add_flag("--exact-traffic", limits.exact_traffic,
+               "exit with 1 when calls, elements or bytes communicated differ");
+}
+
+void check_limits(const CLI::App& app) {
+  if (app.count("--term-floor") > 0 && app.count("--max-term-error") == 0) {
+    refuse("--term-floor says how small a term may be", "add --max-term-error 10%");
+  }
+}
+
+void add_trace_sides(CLI::App& app, Options& options) {
+  const auto side = [&app](const char* flag, std::string& path, const char* doc) {
+    app.add_option(flag, path, doc)->type_name("PATH")->check(CLI::Validator(trace_problem, ""));
+  };
+  side("--trace-a", options.trace_a, "the trace of A, from simulate --trace [a scenario's own]");
+  side("--trace-b", options.trace_b, "the trace of B");
+}
+
+void check_trace_sides(const CLI::App& app) {
+  for (const char* flag : {"--trace-a", "--trace-b"}) {
+    if (app.count(flag) > 0 && app.count("--trace") == 0) {
+      refuse(std::string(flag) + " goes into a trace of both", "add --trace both.json");
+    }
+  }
+}
+
 struct OptionRow {
   Option option;
   void (*add)(CLI::App& app, Options& options);
@@ -106,7 +173,7 @@ constexpr OptionRow kOptionRows[] = {
      }},
     {Option::json,
      [](CLI::App& app, Options& o) {
-       app.add_flag("--json", o.json, "the same as data; an array for several scenarios");
+       app.add_flag("--json", o.json, "the same as data: one JSON document");
      }},
     {Option::id,
      [](CLI::App& app, Options& o) {
@@ -131,6 +198,19 @@ constexpr OptionRow kOptionRows[] = {
            ->check(CLI::Validator(draws_problem, ""));
      }},
     {Option::view, add_view},
+    {Option::two_steps,
+     [](CLI::App& app, Options& o) {
+       const auto add = [&](const char* name, const char* doc) {
+         app.add_option_function<std::string>(
+                name, [&o](const std::string& path) { o.paths.push_back(path); }, doc)
+             ->type_name("")
+             ->required();
+       };
+       add("A", "what simulate --json or a run wrote, or a scenario: the reference");
+       add("B", "the same, for what is compared with it");
+     }},
+    {Option::limits, add_limits},
+    {Option::trace_sides, add_trace_sides},
 };
 
 void add_options(CLI::App& app, const Verb& verb, Options& options) {
@@ -170,8 +250,8 @@ std::variant<Command, Help> parse_command_line(std::span<const Verb> verbs, int 
   app.get_formatter()->label("REQUIRED", "");
   app.footer(
       "windtunnel VERB --help tells more. Standard output is the result, standard error\n"
-      "diagnostics and progress. Exit status: 0 ok, 1 does not fit, 2 bad usage or input,\n"
-      "3 needed software or hardware missing, 70 a bug of ours.\n");
+      "diagnostics and progress. Exit status: 0 ok, 1 does not fit or over a limit, 2 bad usage\n"
+      "or input, 3 needed software or hardware missing, 70 a bug of ours.\n");
   Command command;
   for (const Verb& verb : verbs) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.doc);
@@ -184,6 +264,8 @@ std::variant<Command, Help> parse_command_line(std::span<const Verb> verbs, int 
     app.parse(argc, argv);
     const CLI::App& verb = *app.get_subcommands().front();
     if (command.verb->has(Option::view)) check_view(verb);
+    if (command.verb->has(Option::limits)) check_limits(verb);
+    if (command.verb->has(Option::trace_sides)) check_trace_sides(verb);
   } catch (const CLI::Success& wanted) {  // --help, --version
     std::ostringstream out, err;
     app.exit(wanted, out, err);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "report/compare_limits.h"
+
 namespace windtunnel {
 
 enum class Option : std::uint8_t {
@@ -17,6 +19,9 @@ enum class Option : std::uint8_t {
   seed,
   draws,
   view,  // plan: --resolved, --ops with --rank, --grid
+  two_steps,
+  limits,       // compare: --max-step-error, --max-term-error, --exact-memory, --exact-traffic
+  trace_sides,  // compare: --trace-a, --trace-b
 };
 
 /// What `plan` prints.
@@ -31,6 +36,8 @@ struct Options {
   int draws = 32;
   PlanView view = PlanView::summary;
   int rank = 0;  // whose ops
+  CompareLimits limits;
+  std::string trace_a, trace_b;  // paths of traces of the two steps; empty: a scenario's own
 };
 
 }  // namespace windtunnel

@@ -1,11 +1,10 @@
 #include "cli/scenario_answers.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include "cli/exit_code.h"
+#include "cli/trace_target.h"
 #include "core/diagnostics.h"
 #include "core/nearest_name.h"
 #include "report/json_text.h"
@@ -16,19 +15,6 @@ namespace windtunnel {
 
 namespace {
 
-/// A trace written over the scenario would be the end of it.
-void keep_input(const Options& options) {
-  std::error_code no_such_file;
-  if (options.trace.empty() ||
-      !std::filesystem::equivalent(options.trace, options.paths.front(), no_such_file)) {
-    return;
-  }
-  throw InputError({{.position = {.file = options.trace},
-                     .message = "is the scenario: the trace would replace it",
-                     .hint = "for example --trace trace.json",
-                     .source_line = ""}});
-}
-
 std::vector<Scenario> load(const Options& options) {
   ScenarioSet set = load_scenarios(options.paths.front());
   if (options.id.empty() && set.scenarios.size() > 1 && !options.trace.empty()) {
@@ -37,7 +23,7 @@ std::vector<Scenario> load(const Options& options) {
                        .hint = "name it with --id",
                        .source_line = ""}});
   }
-  keep_input(options);
+  keep_inputs(options.trace, options.paths, "the scenario");
   if (options.id.empty()) return std::move(set.scenarios);
   std::vector<std::string_view> names;
   for (Scenario& scenario : set.scenarios) {

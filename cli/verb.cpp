@@ -5,6 +5,8 @@ namespace windtunnel {
 namespace {
 
 constexpr Option kCheckOptions[] = {Option::file, Option::json, Option::id};
+constexpr Option kCompareOptions[] = {Option::two_steps, Option::json,  Option::id,
+                                      Option::limits,    Option::trace, Option::trace_sides};
 constexpr Option kPlanOptions[] = {Option::file, Option::json, Option::id, Option::view};
 constexpr Option kSimulateOptions[] = {Option::file,  Option::json, Option::id,
                                        Option::trace, Option::seed, Option::draws};
@@ -16,6 +18,14 @@ constexpr Verb kVerbs[] = {
      "Exit status: 0 fits (also when tight), 1 does not fit, 2 bad usage or input.\n\n"
      "  windtunnel check scenarios/training/gpt3-175b-64a100.yaml",
      kCheckOptions, run_check},
+    {"compare", "How do two steps differ, and by how much?",
+     "A and B are what `simulate --json` or a run wrote, or scenarios (.yaml, .yml), which are\n"
+     "simulated. A is the reference: differences are B - A, relative ones against A. Two sets are\n"
+     "matched by id. Exit status: 0 ok, 1 over a limit, 2 bad usage or input.\n\n"
+     "  windtunnel compare a.yaml b.yaml            what if?\n"
+     "  windtunnel compare run.json s.yaml --max-step-error 10%   how far is the prediction?\n"
+     "  windtunnel compare a.yaml b.yaml --trace both.json   side by side in Perfetto",
+     kCompareOptions, run_compare},
     {"plan", "What will every rank do?",
      "Prints groups, the layout of each stage, collectives per step and the step x rank grid.\n"
      "Exit status: 0 ok, 2 bad usage or input.\n\n"

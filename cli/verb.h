@@ -26,6 +26,7 @@ std::span<const Verb> verb_table();
 
 // One file each.
 int run_check(const Options& options, Output& output);
+int run_compare(const Options& options, Output& output);
 int run_plan(const Options& options, Output& output);
 int run_simulate(const Options& options, Output& output);
 int run_validate(const Options& options, Output& output);

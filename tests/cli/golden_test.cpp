@@ -32,6 +32,7 @@ TEST_P(Golden, OutputIsUnchanged) {
 INSTANTIATE_TEST_SUITE_P(
     Verbs, Golden,
     testing::Values(GoldenCase{"check_small.txt", "check $DATA/small.yaml"},
+                    GoldenCase{"compare_set.txt", "compare $DATA/set.yaml $DATA/set.yaml"},
                     GoldenCase{"plan_unit.txt", "plan $DATA/unit.yaml"},
                     GoldenCase{"plan_grid_set.txt", "plan $DATA/set.yaml --grid"},
                     GoldenCase{"resolved_unit.txt", "plan $DATA/unit.yaml --resolved"},

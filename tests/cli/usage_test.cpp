@@ -11,7 +11,7 @@ TEST_F(Usage, WithoutAVerbItNamesThem) {
   EXPECT_EQ(f.out, "");
   EXPECT_EQ(f.err,
             "error: no verb\n"
-            "  hint: one of: check, plan, simulate, validate; windtunnel --help\n");
+            "  hint: one of: check, compare, plan, simulate, validate; windtunnel --help\n");
 }
 
 TEST_F(Usage, AMisspeltVerbIsCorrected) {
@@ -24,12 +24,16 @@ TEST_F(Usage, HelpNamesEveryVerb) {
   const Finished f = windtunnel("--help");
   EXPECT_EQ(f.exit_code, 0);
   EXPECT_EQ(f.err, "");
-  for (const char* verb : {"check", "plan", "simulate", "validate"}) expect_contains(f.out, verb);
+  for (const char* verb : {"check", "compare", "plan", "simulate", "validate"})
+    expect_contains(f.out, verb);
 }
 
 TEST_F(Usage, EveryVerbHasHelpWithItsOptionsAndExitStatus) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"check", "--json"}, {"plan", "--resolved"}, {"simulate", "--trace"}, {"validate", "PATH"}};
+  const std::pair<const char*, const char*> cases[] = {{"check", "--json"},
+                                                       {"compare", "--max-step-error"},
+                                                       {"plan", "--resolved"},
+                                                       {"simulate", "--trace"},
+                                                       {"validate", "PATH"}};
   for (const auto& [verb, option] : cases) {
     const Finished f = windtunnel(std::string(verb) + " --help");
     EXPECT_EQ(f.exit_code, 0) << verb;
@@ -60,6 +64,17 @@ TEST_F(Usage, BadOptionsExitWithTwoAndSayWhich) {
       {"plan a --ops --grid", "--ops and --grid exclude each other"},
       {"plan a --json --resolved", "--json and --resolved exclude each other"},
       {"validate", "PATH is required"},
+      {"compare", "A is required"},
+      {"compare a", "B is required"},
+      {"compare a b c", "not expected: c"},
+      {"compare a b --max-step-error 10", "is no percentage: 10 (for example 10%)"},
+      {"compare a b --max-step-error -1%", "is no percentage: -1%"},
+      {"compare a b --max-step-error nan%", "is no percentage: nan%"},
+      {"compare a b --max-term-error ''", "is no percentage:  (for"},
+      {"compare a b --max-term-error 1e9%", "is no percentage: 1e9%"},
+      {"compare a b --term-floor 3%", "add --max-term-error"},
+      {"compare a b --trace-a t", "add --trace both.json"},
+      {"compare a b --trace x --trace-b ''", "--trace-b: names no file"},
   };
   for (const auto& [arguments, message] : cases) {
     const Finished f = windtunnel(arguments);
