@@ -69,6 +69,12 @@ class PlacedIterator {
   Place* place_;
 };
 
+/// What a message echoes of a text of any length.
+std::string excerpt(const std::string& text) {
+  constexpr std::size_t kShown = 40;
+  return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
+}
+
 class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
   TreeBuilder(const Place& place, std::string file, std::size_t file_bytes)
@@ -88,7 +94,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     return number(static_cast<double>(value));
   }
   bool number_float(number_float_t value, const string_t& text) override {
-    if (!std::isfinite(value)) return fail("number out of range: " + text);
+    if (!std::isfinite(value)) return fail("number out of range: " + excerpt(text));
     return number(value);
   }
   bool string(string_t& value) override {
@@ -98,7 +104,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool start_object(std::size_t) override { return open(LocatedJson::Kind::map); }
   bool key(string_t& name) override {
     if (stack_.back().members.size() >= kMaxMembers) return fail("over 1024 keys in one map");
-    if (stack_.back().find(name) != nullptr) return fail("key '" + name + "' stands twice");
+    if (stack_.back().find(name) != nullptr)
+      return fail("key '" + excerpt(name) + "' stands twice");
     keys_.back() = name;
     return true;
   }
@@ -109,7 +116,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
                    const nlohmann::detail::exception& why) override {
     if (why.id == kNumberOverflow) return fail("number out of range");
     if (position > file_bytes_) return fail("not JSON: the file ends too early");
-    return fail("not JSON" + (token.empty() ? "" : " at '" + token.substr(0, 40) + "'"));
+    return fail("not JSON" + (token.empty() ? "" : " at '" + excerpt(token) + "'"));
   }
 
  private:

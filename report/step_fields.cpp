@@ -16,6 +16,8 @@ constexpr double kMostSeconds = 1e9;
 /// Rates and shares: above any device, far from overflow.
 constexpr double kMostNumber = 1e30;
 constexpr double kMostWhole = 0x1p52;
+/// Ten times the longest line of a report's head; messages and tables echo texts.
+constexpr std::size_t kMostTextBytes = 4096;
 
 const char* word_of(LocatedJson::Kind kind) {
   switch (kind) {
@@ -110,6 +112,7 @@ int StepFields::stage(const LocatedJson& map, const char* key) const {
 }
 
 void StepFields::check_text(const LocatedJson& at, const std::string& text) const {
+  if (text.size() > kMostTextBytes) refuse(at, "a text over 4 KiB");
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(text.begin(), text.end(), control)) {
     refuse(at, "a text holds a control character");

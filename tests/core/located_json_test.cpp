@@ -55,6 +55,14 @@ TEST(LocatedJson, DepthKeysAndValuesAreBounded) {
   EXPECT_NE(problem_of("{\"a\":1,\"a\":2}").find("stands twice"), std::string::npos);
 }
 
+TEST(LocatedJson, MessagesEchoLittleOfALongText) {
+  constexpr std::size_t kShort = 120;
+  const std::string key = "\"" + std::string(100'000, 'k') + "\":1";
+  EXPECT_LT(problem_of("{" + key + "," + key + "}").size(), kShort);
+  EXPECT_LT(problem_of(std::string(100'000, '9')).size(), kShort);
+  EXPECT_LT(problem_of(std::string(100'000, 'x')).size(), kShort);
+}
+
 TEST(LocatedJson, OnlyRegularFilesAreRead) {
   const std::filesystem::path folder = make_temp_folder();
   const auto problem = [](const std::string& path) -> std::string {

@@ -126,6 +126,7 @@ TEST(StepReader, ValuesOutOfTheirBoundsAreRefused) {
   EXPECT_EQ(problem_with("/traffic/1", sample().at("traffic").at(0)),
             "traffic of stage 0, all_gather on tp, stands twice");
   EXPECT_EQ(problem_with("/id", "a\u001b[2J"), "a text holds a control character");
+  EXPECT_EQ(problem_with("/plan", std::string(5000, 'x')), "a text over 4 KiB");
   EXPECT_EQ(problem_of(Json::array({sample(), sample()}).dump()), "id 'gpt3-175b' stands twice");
 }
 
