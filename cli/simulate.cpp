@@ -20,7 +20,7 @@ Answer answer_simulate(const Scenario& scenario, const Options& options) {
     write_chrome_trace(simulation.lowered.program, simulation.trace, options.trace);
   }
   const StepReport& report = simulation.report;
-  return {.text = options.json ? simulate_json(report) : step_text(report),
+  return {.text = options.json ? step_json(report) : step_text(report),
           .exit_code = report.memory.verdict == Verdict::oom ? kExitDoesNotFit : kExitOk};
 }
 

@@ -82,7 +82,7 @@ const char* name_of(StepKind kind) {
   return kind == StepKind::run ? "run" : "simulation";
 }
 
-std::string simulate_json(const StepReport& r) {
+std::string step_json(const StepReport& r) {
   Json stages = Json::array();
   for (const Breakdown& stage : r.stages) stages.push_back(breakdown_json(stage));
   Json spread = nullptr;

@@ -14,7 +14,7 @@ namespace windtunnel {
 const char* name_of(StepKind kind);
 
 /// What `simulate --json` prints for one scenario, and a run for what it measured.
-std::string simulate_json(const StepReport& report);
+std::string step_json(const StepReport& report);
 
 /// What `check --json` prints: {id, memory, errors}; memory is null when there are errors.
 struct CheckAnswer {

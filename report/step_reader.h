@@ -3,8 +3,8 @@
 //
 // Keys it does not know are ignored, so a newer file reads too; the keys that a comparison stands
 // on must be there and of their type. Bounds of every value are checked, so that sums and
-// differences of what was read cannot overflow. Text holds no control characters: it is printed on
-// terminals.
+// differences of what was read cannot overflow. Texts are short and hold no control characters:
+// they are printed on terminals.
 
 #include <string>
 #include <vector>

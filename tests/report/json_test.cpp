@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 TEST(SimulateJson, HasTheKeysScriptsRelyOn) {
-  const json j = json::parse(simulate_json(sample_report()));
+  const json j = json::parse(step_json(sample_report()));
   EXPECT_EQ(j.at("step_time_s"), 13.75);
   EXPECT_EQ(j.at("step_time_interval_s"), json({13.1, 14.4}));
   EXPECT_EQ(j.at("tokens_per_s"), 9532.5);
@@ -47,7 +47,7 @@ TEST(SimulateJson, HasTheKeysScriptsRelyOn) {
 
 TEST(SimulateJson, SaysWhatItIsAndWhatARankCommunicates) {
   StepReport report = sample_report();
-  json j = json::parse(simulate_json(report));
+  json j = json::parse(step_json(report));
   EXPECT_EQ(j.at("kind"), "simulation");
   EXPECT_TRUE(j.at("step_time_spread_s").is_null());
   EXPECT_EQ(j.at("traffic").at(0), json({{"stage", 0},
@@ -58,13 +58,13 @@ TEST(SimulateJson, SaysWhatItIsAndWhatARankCommunicates) {
                                          {"bytes", 9'663'676'416}}));
   report.kind = StepKind::run;
   report.step_time_spread_s = {13.5, 14.0};
-  j = json::parse(simulate_json(report));
+  j = json::parse(step_json(report));
   EXPECT_EQ(j.at("kind"), "run");
   EXPECT_EQ(j.at("step_time_spread_s"), json({13.5, 14.0}));
 }
 
 TEST(SimulateJson, TheBreakdownSumsToTheStepTime) {
-  const json b = json::parse(simulate_json(sample_report())).at("breakdown_s");
+  const json b = json::parse(step_json(sample_report())).at("breakdown_s");
   double sum = 0.0;
   for (const char* key : {"compute", "bubble", "straggler", "host", "input"}) {
     sum += b.at(key).get<double>();
@@ -77,21 +77,21 @@ TEST(SimulateJson, Golden) {
   std::ifstream file(std::string(WINDTUNNEL_SOURCE_DIR) + "/tests/report/step_json.golden");
   std::ostringstream golden;
   golden << file.rdbuf();
-  EXPECT_EQ(simulate_json(sample_report()) + "\n", golden.str());
+  EXPECT_EQ(step_json(sample_report()) + "\n", golden.str());
 }
 
 TEST(SimulateJson, VerdictsHaveTheirWords) {
   StepReport report = sample_report();
   report.memory.verdict = Verdict::tight;
-  EXPECT_EQ(json::parse(simulate_json(report)).at("memory").at("verdict"), "tight");
+  EXPECT_EQ(json::parse(step_json(report)).at("memory").at("verdict"), "tight");
   report.memory.verdict = Verdict::oom;
-  EXPECT_EQ(json::parse(simulate_json(report)).at("memory").at("verdict"), "oom");
+  EXPECT_EQ(json::parse(step_json(report)).at("memory").at("verdict"), "oom");
 }
 
 TEST(SimulateJson, TextThatIsNoUtf8StillMakesADocument) {
   StepReport report = sample_report();
   report.name = "caf\xe9";
-  EXPECT_EQ(json::parse(simulate_json(report)).at("name"), "caf\uFFFD");
+  EXPECT_EQ(json::parse(step_json(report)).at("name"), "caf\uFFFD");
 }
 
 TEST(CheckJson, HasMemoryAndNoErrors) {

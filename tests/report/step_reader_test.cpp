@@ -27,7 +27,7 @@ std::string problem_of(const std::string& text) {
 }
 
 Json sample() {
-  return Json::parse(simulate_json(sample_report()));
+  return Json::parse(step_json(sample_report()));
 }
 
 /// What is said when one value of the sample is another.
@@ -41,7 +41,7 @@ TEST(StepReader, WhatIsWrittenReadsBackToTheSameComparedValues) {
   StepReport report = sample_report();
   report.kind = StepKind::run;
   report.step_time_spread_s = {13.5, 14.0};
-  const StepFile file = read(simulate_json(report));
+  const StepFile file = read(step_json(report));
   ASSERT_EQ(file.steps.size(), 1U);
   StepReport read_back = file.steps.front();
   EXPECT_EQ(read_back.traffic, report.traffic);
@@ -60,7 +60,7 @@ TEST(StepReader, WhatIsWrittenReadsBackToTheSameComparedValues) {
     stage.startup_peak_bytes = report.memory.stages[i].startup_peak_bytes;
     stage.first_step_peak_bytes = report.memory.stages[i].first_step_peak_bytes;
   }
-  EXPECT_EQ(simulate_json(read_back), simulate_json(report));
+  EXPECT_EQ(step_json(read_back), step_json(report));
 }
 
 TEST(StepReader, AnArrayHoldsSeveralAndTheRefused) {
@@ -98,7 +98,7 @@ TEST(StepReader, ForeignFilesAreRefusedWithWhatIsMissing) {
 }
 
 TEST(StepReader, EveryCutOfAFileIsRefused) {
-  const std::string text = simulate_json(sample_report());
+  const std::string text = step_json(sample_report());
   for (std::size_t length = 0; length < text.size(); length += 97) {
     EXPECT_THROW(read(text.substr(0, length)), InputError) << length;
   }
