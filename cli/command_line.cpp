@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kVersion = "windtunnel 0.1.0";
 // An interval needs a spread, which one draw has not; more than this many tell nothing new.
 constexpr int kLeastDraws = 2, kMostDraws = 4096;
+constexpr int kMostSteps = 100'000;
 // A limit of more than this many times the value is no limit.
 constexpr double kMostPercent = 1e6;
 
@@ -196,6 +197,28 @@ constexpr OptionRow kOptionRows[] = {
        app.add_option("--draws", o.draws, "draws for the step time's interval; 0: none [32]")
            ->type_name("N")
            ->check(CLI::Validator(draws_problem, ""));
+     }},
+    {Option::steps,
+     [](CLI::App& app, Options& o) {
+       app.add_option("--steps", o.steps, "steps that are measured [5]")
+           ->type_name("N")
+           ->check(CLI::Range(1, kMostSteps));
+       app.add_option("--warm-up", o.warm_up, "steps before them [1]")
+           ->type_name("N")
+           ->check(CLI::Range(0, kMostSteps));
+     }},
+    {Option::hang_after,
+     [](CLI::App& app, Options& o) {
+       app.add_option("--hang-after", o.hang_after_s,
+                      "seconds without a finished op after which a run has hung [60]")
+           ->type_name("S")
+           ->check(CLI::Range(0.1, 86400.0));
+     }},
+    {Option::verify,
+     [](CLI::App& app, Options& o) {
+       app.add_flag(
+           "--verify", o.verify,
+           "prove instead of measure: the plan against one device, exact, in fp64 and fp32");
      }},
     {Option::view, add_view},
     {Option::two_steps,

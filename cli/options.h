@@ -21,6 +21,9 @@ enum class Option : std::uint8_t {
   view,  // plan: --resolved, --ops with --rank, --grid
   two_steps,
   limits,       // compare: --max-step-error, --max-term-error, --exact-memory, --exact-traffic
+  steps,        // run: --steps, --warm-up
+  hang_after,   // run: seconds
+  verify,       // run: --verify
   trace_sides,  // compare: --trace-a, --trace-b
 };
 
@@ -36,6 +39,9 @@ struct Options {
   int draws = 32;
   PlanView view = PlanView::summary;
   int rank = 0;  // whose ops
+  int steps = 5, warm_up = 1;
+  double hang_after_s = 60.0;
+  bool verify = false;
   CompareLimits limits;
   std::string trace_a, trace_b;  // paths of traces of the two steps; empty: a scenario's own
 };

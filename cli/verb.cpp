@@ -10,6 +10,8 @@ constexpr Option kCompareOptions[] = {Option::two_steps, Option::json,  Option::
 constexpr Option kPlanOptions[] = {Option::file, Option::json, Option::id, Option::view};
 constexpr Option kSimulateOptions[] = {Option::file,  Option::json, Option::id,
                                        Option::trace, Option::seed, Option::draws};
+constexpr Option kRunOptions[] = {Option::file, Option::json,  Option::id,         Option::trace,
+                                  Option::seed, Option::steps, Option::hang_after, Option::verify};
 constexpr Option kValidateOptions[] = {Option::paths, Option::json};
 
 constexpr Verb kVerbs[] = {
@@ -36,6 +38,13 @@ constexpr Verb kVerbs[] = {
      "Exit status: 0 ok, 1 does not fit into memory, 2 bad usage or input.\n\n"
      "  windtunnel simulate S.yaml --trace step.json   opens in https://ui.perfetto.dev",
      kSimulateOptions, run_simulate},
+    {"run", "What does a step really take on this machine?",
+     "Executes the plan on the CPU device, a process per rank, and reports the median step in the\n"
+     "words of a simulation: compare holds the two against each other.\n"
+     "Exit status: 0 ok, 1 --verify found a difference, 2 bad usage or input, 3 no MPI, 4 a rank\n"
+     "died or hung.\n\n"
+     "  windtunnel run S.yaml --steps 10 --json > run.json",
+     kRunOptions, run_run},
     {"validate", "How far are predictions from what was measured?",
      "Prints a row per scenario and a summary per source and overall.\n"
      "Exit status: 0 ok, 2 bad usage or input, or a scenario that cannot be lowered.\n\n"

@@ -28,6 +28,7 @@ std::span<const Verb> verb_table();
 int run_check(const Options& options, Output& output);
 int run_compare(const Options& options, Output& output);
 int run_plan(const Options& options, Output& output);
+int run_run(const Options& options, Output& output);
 int run_simulate(const Options& options, Output& output);
 int run_validate(const Options& options, Output& output);
 

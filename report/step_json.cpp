@@ -98,6 +98,8 @@ std::string step_json(const StepReport& r) {
                {"step_time_s", r.step_time_s},
                {"step_time_interval_s", r.step_time_interval_s},
                {"step_time_spread_s", std::move(spread)},
+               {"step_times_s", r.step_times_s},
+               {"losses", r.losses},
                {"tokens_per_s", r.tokens_per_s},
                {"tokens_per_s_per_device", r.tokens_per_s_per_device},
                {"mfu", r.mfu},

@@ -74,6 +74,7 @@ struct StepReport {
   std::array<double, 2> step_time_interval_s{};  // 90 %
   /// Of a run: its shortest and longest step, of which step_time_s is the median.
   std::optional<std::array<double, 2>> step_time_spread_s;
+  std::vector<double> step_times_s, losses;  // of a run: by step
   double tokens_per_s = 0, tokens_per_s_per_device = 0;
   double mfu = 0, hfu = 0;
   std::string flop_convention;

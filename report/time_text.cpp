@@ -42,6 +42,12 @@ std::string step_time_text(const StepReport& r) {
     const TimeScale scale = time_scale(high);
     text += fmt::format("   90 % interval {} to {} {}", scale(low), scale(high), scale.name);
   }
+  if (r.step_time_spread_s) {
+    const auto [shortest, longest] = *r.step_time_spread_s;
+    const TimeScale scale = time_scale(longest);
+    text += fmt::format("   median of {} steps, {} to {} {}", r.step_times_s.size(),
+                        scale(shortest), scale(longest), scale.name);
+  }
   text += fmt::format("\n           {} tokens/s, {} per device\n", rate_text(r.tokens_per_s),
                       rate_text(r.tokens_per_s_per_device));
   if (r.mfu > 0.0) {

@@ -20,8 +20,9 @@
 
 namespace windtunnel {
 
-/// `field`: integers modulo 2^31 - 1, every order of summation gives the same value.
-enum class NumberMode : std::uint8_t { field, fp64 };
+/// `field`: integers modulo 2^31 - 1, every order of summation gives the same value. `fp32`: what
+/// devices train in; the interpreter does not.
+enum class NumberMode : std::uint8_t { field, fp64, fp32 };
 
 /// Adds `delta` to one element of a tensor's initial value (finite differences).
 struct Perturbation {

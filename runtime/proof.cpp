@@ -54,12 +54,17 @@ WholeTensors assemble(const Program& program, const std::vector<TensorPiece>& pi
 class Comparison {
  public:
   Comparison(const Program& plan, const Program& one_device, NumberMode mode)
-      : plan_(plan), one_device_(one_device), mode_(mode) {}
+      : plan_(plan),
+        one_device_(one_device),
+        mode_(mode),
+        tolerance_(mode == NumberMode::fp32 ? fp32_bound(one_device) : kFp64Tolerance) {}
 
   void step(int number, const StepRecord& plan, const StepRecord& one_device) {
     step_ = number;
+    if (mode_ == NumberMode::fp32 && number > 0) return;
     losses(plan, one_device);
     norms(plan, one_device);
+    if (mode_ == NumberMode::fp32) return norms_of_gradients(plan, one_device);
     tensors("used weight", plan.used, one_device.used);
     tensors("gradient", plan.gradients, one_device.gradients);
     tensors("updated weight", plan.updated, one_device.updated);
@@ -72,7 +77,7 @@ class Comparison {
     ++result_.compared;
     const double error =
         d.expected == d.got ? 0.0 : std::abs(d.expected - d.got) / std::max(scale, 1e-300);
-    const bool equal = mode_ == NumberMode::field ? d.expected == d.got : error <= kFp64Tolerance;
+    const bool equal = mode_ == NumberMode::field ? d.expected == d.got : error <= tolerance_;
     if (std::isnan(error) || error > result_.worst) result_.worst = error;
     if (!equal) keep(std::move(d));
   }
@@ -86,7 +91,7 @@ class Comparison {
   /// place in the tensor-parallel group that computes it.
   double total_loss(const Program& program, const std::vector<MicroBatchLoss>& losses) const {
     const int dp = program.mesh.dp;
-    if (mode_ == NumberMode::fp64) {
+    if (mode_ != NumberMode::field) {
       double sum = 0.0;
       for (const MicroBatchLoss& l : losses) sum += l.loss;
       return sum / dp;
@@ -130,6 +135,34 @@ class Comparison {
     }
     for (const int rank : without) {
       keep({.what = "norm2", .tensor = "", .rank = rank, .expected = expected, .got = nothing});
+    }
+  }
+
+  /// Frobenius norms of what differs and of what is expected, tensor by tensor.
+  void norms_of_gradients(const StepRecord& plan, const StepRecord& one_device) {
+    WholeTensors whole = assemble(one_device_, one_device.gradients);
+    std::map<std::string, std::pair<double, double>> squares;
+    for (const TensorPiece& piece : plan.gradients) {
+      const std::string name = tensor_name(plan_, plan_.params[piece.param]);
+      const WholeTensor& tensor = whole[name];
+      auto& [difference, expected] = squares[name];
+      for (std::size_t i = 0; i < piece.index.size(); ++i) {
+        const auto at = static_cast<std::size_t>(piece.index[i]);
+        const double e = at < tensor.values.size() ? tensor.values[at] : 0.0;
+        difference += (piece.values[i] - e) * (piece.values[i] - e);
+        expected += e * e;
+      }
+    }
+    for (const auto& [name, tensor] : whole) {
+      const auto found = squares.find(name);
+      const double nothing = std::numeric_limits<double>::quiet_NaN();
+      const double expected = found == squares.end() ? nothing : std::sqrt(found->second.second);
+      const double apart = found == squares.end() ? nothing : std::sqrt(found->second.first);
+      number({.what = "gradient's norm of what differs",
+              .tensor = name,
+              .expected = 0.0,
+              .got = apart},
+             expected);
     }
   }
 
@@ -184,6 +217,7 @@ class Comparison {
   const Program& plan_;
   const Program& one_device_;
   NumberMode mode_;
+  double tolerance_;
   int step_ = 0;
   ProofResult result_;
 };
@@ -203,6 +237,17 @@ std::string text_of(const ProofResult& result) {
     text += fmt::format(": expected {:.17g}, got {:.17g}", d.expected, d.got);
   }
   return text;
+}
+
+double fp32_bound(const Program& program) {
+  constexpr double kRoundoff = 0x1p-24, kAllowed = 4.0, kGrowth = 1.03;
+  std::int64_t longest = program.job.global_batch * program.job.sequence;
+  int layers = 0;
+  for (const Param& param : program.params) {
+    longest = std::max({longest, param.rows, param.cols});
+    layers = std::max(layers, param.layer + 1);
+  }
+  return kAllowed * std::sqrt(static_cast<double>(longest)) * kRoundoff * std::pow(kGrowth, layers);
 }
 
 ProofResult compare_records(const Executed& plan, const Executed& one_device, NumberMode mode) {

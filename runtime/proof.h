@@ -6,7 +6,9 @@
 // next micro-batch first reads it. Tensors are compared element by element on every rank that holds
 // one, at their global index; a tensor that no rank covers wholly is a difference, and so is a
 // padded vocabulary row that is not 0. In the field equality is exact. In fp64 an element may
-// differ by `kFp64Tolerance` of the largest element of its tensor.
+// differ by `kFp64Tolerance` of the largest element of its tensor. In fp32, losses, norms and
+// gradients of the first step are held against fp64, tensor by tensor: later ones have gone through
+// AdamW, which makes noise of a gradient that is only rounding.
 
 #include <cstdint>
 #include <string>
@@ -20,6 +22,13 @@ namespace windtunnel {
 /// Sums taken in another order differ by some 1e-16 times the number of terms; AdamW's division by
 /// a small second moment magnifies it a few hundred times.
 constexpr double kFp64Tolerance = 1e-11;
+
+/// fp32 against fp64: relative error of a tensor in the Frobenius norm. A sum of K terms errs by
+/// sqrt(K) u with u = 2^-24 when roundings are independent; 4 and 1.03 a layer are what
+/// Megatron-LM's comparison of gradients across layouts allows (arXiv 2506.09280, theorem 5.3). K:
+/// the longest sum of the program, over the tokens of a step or the widest dimension of a
+/// parameter.
+double fp32_bound(const Program& program);
 
 struct Difference {
   int step = 0;

@@ -95,10 +95,15 @@ class ThreadWorld {
 }  // namespace
 
 ThreadWorldRecord execute_in_threads(const Program& program, const ExecutionOptions& options) {
-  if (options.mode == NumberMode::field) {
-    return ThreadWorld<reference::Field>(program, options).run();
+  switch (options.mode) {
+    case NumberMode::field:
+      return ThreadWorld<reference::Field>(program, options).run();
+    case NumberMode::fp64:
+      return ThreadWorld<double>(program, options).run();
+    case NumberMode::fp32:
+      break;
   }
-  return ThreadWorld<double>(program, options).run();
+  return ThreadWorld<float>(program, options).run();
 }
 
 }  // namespace windtunnel

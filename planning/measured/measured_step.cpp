@@ -102,22 +102,22 @@ double loss_of(const StepOfRanks& ranks) {
 MeasuredRun measured_run(const Lowered& lowered, const std::vector<RankOutcome>& outcomes) {
   const Program& program = lowered.program;
   CHECK(!outcomes.empty() && !outcomes.front().steps.empty(), "a run has a rank and a step");
-  MeasuredRun run;
+  MeasuredRun run{.report = report_head(lowered), .trace = {}};
+  StepReport& r = run.report;
   for (std::size_t step = 0; step < outcomes.front().steps.size(); ++step) {
     const StepOfRanks ranks = step_of(outcomes, step);
-    run.step_times_s.push_back(from_picoseconds(end_of(ranks)).value);
-    run.losses.push_back(loss_of(ranks));
+    r.step_times_s.push_back(from_picoseconds(end_of(ranks)).value);
+    r.losses.push_back(loss_of(ranks));
   }
-  const StepOfRanks ranks = step_of(outcomes, median_of(run.step_times_s));
+  const StepOfRanks ranks = step_of(outcomes, median_of(r.step_times_s));
   const Picoseconds end = end_of(ranks);
   const std::vector<JoinedRank> joined = join_ranks(program, ranks);
   run.trace = trace_of(program, joined);
-  StepReport& r = run.report = report_head(lowered);
   r.kind = StepKind::run;
   r.stages = by_stage(program, joined, end);
   r.breakdown = mean_breakdown(r.stages);
   const auto [shortest, longest] =
-      std::minmax_element(run.step_times_s.begin(), run.step_times_s.end());
+      std::minmax_element(r.step_times_s.begin(), r.step_times_s.end());
   r.step_time_spread_s = {*shortest, *longest};
   fill_step_time(r, lowered.resolved.scenario, from_picoseconds(end));
   r.memory.stages = memory_of(program, ranks);

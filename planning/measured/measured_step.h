@@ -10,10 +10,8 @@
 namespace windtunnel {
 
 struct MeasuredRun {
-  StepReport report;           // of the step of median time
-  Trace trace;                 // of the same step
-  std::vector<double> losses;  // by step, of the job
-  std::vector<double> step_times_s;
+  StepReport report;  // of the step of median time
+  Trace trace;        // of the same step
 };
 
 /// `outcomes`: one per rank, in rank order, each with the same number of steps, at least one.

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include "cli/exit_code.h"
+#include "cli/scenario_answers.h"
+#include "cli/verb.h"
+#include "planning/measured/measured_step.h"
+#include "planning/measured/run_program.h"
+#include "planning/measured/verify_run.h"
+#include "report/chrome_trace.h"
+#include "report/step_json.h"
+#include "report/step_text.h"
+
+namespace windtunnel {
+
+namespace {
+
+RunRequest request_of(const Scenario& scenario, const Options& options) {
+  return {.scenario_path = options.paths.front(),
+          .id = scenario.id,
+          .warm_up = options.warm_up,
+          .steps = options.steps,
+          .seed = options.seed,
+          .hang_after_s = options.hang_after_s};
+}
+
+Answer measure(const Scenario& scenario, const Options& options) {
+  const Lowered lowered = lower_scenario(scenario);
+  require_executable(lowered);
+  const MeasuredRun run =
+      measured_run(lowered, run_program(request_of(scenario, options), lowered));
+  if (!options.trace.empty()) write_chrome_trace(lowered.program, run.trace, options.trace);
+  return {.text = options.json ? step_json(run.report) : step_text(run.report),
+          .exit_code = kExitOk};
+}
+
+Answer prove(const Scenario& scenario, const Options& options) {
+  const Lowered lowered = lower_scenario(scenario);
+  require_executable(lowered);
+  const RunProof proof = verify_run(request_of(scenario, options), lowered);
+  return {.text = options.json ? json_of(proof) : text_of(proof),
+          .exit_code = proof.equal() ? kExitOk : kExitDoesNotFit};
+}
+
+Answer answer_run(const Scenario& scenario, const Options& options) {
+  return options.verify ? prove(scenario, options) : measure(scenario, options);
+}
+
+}  // namespace
+
+int run_run(const Options& options, Output& output) {
+  try {
+    return answer_scenarios(options, output, answer_run);
+  } catch (const RunImpossible& error) {
+    output.diagnostic(fmt::format("error: {}\n", error.what()));
+    return kExitMissing;
+  } catch (const RunFailed& error) {
+    output.diagnostic(fmt::format("error: {}\n", error.what()));
+    return kExitRunFailed;
+  }
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,34 @@
+#pragma once
+// Proof of a plan on the real transport: its ranks, executed as processes, against one device.
+//
+// Field: every number equal. fp64: within kFp64Tolerance of the largest of its tensor. fp32: every
+// tensor within fp32_bound of the fp64 one, in the Frobenius norm. Beside the numbers, what left
+// through MPI and the peak of every device must be what the program says.
+
+#include <string>
+#include <vector>
+
+#include "planning/measured/run_program.h"
+#include "runtime/proof.h"
+
+namespace windtunnel {
+
+struct ProofLine {
+  std::string what;  // "field", "fp64", "fp32", "bytes", "memory"
+  std::string said;
+  bool equal = false;
+};
+
+struct RunProof {
+  std::vector<ProofLine> lines;
+
+  bool equal() const;
+};
+
+/// Three runs of two steps each. Throws what `run_program` throws.
+RunProof verify_run(const RunRequest& request, const Lowered& lowered);
+
+std::string text_of(const RunProof& proof);
+std::string json_of(const RunProof& proof);
+
+}  // namespace windtunnel
