@@ -80,16 +80,29 @@ void dropout_add(const DropoutKey& key, const HiddenElements& elements,
   }
 }
 
-#define WINDTUNNEL_INSTANTIATE(T, Mask)                                  \
-  template void dropout_fwd(const DropoutKey&, const HiddenElements&,    \
-                            const DropoutForward<T, Mask>&);             \
-  template void dropout_fwd(const DropoutKey&, const AttentionElements&, \
-                            const DropoutForward<T, Mask>&);             \
-  template void dropout_add(const DropoutKey&, const HiddenElements&, const DropoutAdd<T, Mask>&)
-WINDTUNNEL_INSTANTIATE(float, float);
-WINDTUNNEL_INSTANTIATE(float, std::uint8_t);
-WINDTUNNEL_INSTANTIATE(double, double);
-WINDTUNNEL_INSTANTIATE(double, std::uint8_t);
-#undef WINDTUNNEL_INSTANTIATE
+template void dropout_fwd(const DropoutKey&, const HiddenElements&,
+                          const DropoutForward<float, float>&);
+template void dropout_fwd(const DropoutKey&, const HiddenElements&,
+                          const DropoutForward<float, std::uint8_t>&);
+template void dropout_fwd(const DropoutKey&, const HiddenElements&,
+                          const DropoutForward<double, double>&);
+template void dropout_fwd(const DropoutKey&, const HiddenElements&,
+                          const DropoutForward<double, std::uint8_t>&);
+template void dropout_fwd(const DropoutKey&, const AttentionElements&,
+                          const DropoutForward<float, float>&);
+template void dropout_fwd(const DropoutKey&, const AttentionElements&,
+                          const DropoutForward<float, std::uint8_t>&);
+template void dropout_fwd(const DropoutKey&, const AttentionElements&,
+                          const DropoutForward<double, double>&);
+template void dropout_fwd(const DropoutKey&, const AttentionElements&,
+                          const DropoutForward<double, std::uint8_t>&);
+template void dropout_add(const DropoutKey&, const HiddenElements&,
+                          const DropoutAdd<float, float>&);
+template void dropout_add(const DropoutKey&, const HiddenElements&,
+                          const DropoutAdd<float, std::uint8_t>&);
+template void dropout_add(const DropoutKey&, const HiddenElements&,
+                          const DropoutAdd<double, double>&);
+template void dropout_add(const DropoutKey&, const HiddenElements&,
+                          const DropoutAdd<double, std::uint8_t>&);
 
 }  // namespace windtunnel::cpu

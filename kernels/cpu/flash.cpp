@@ -95,17 +95,19 @@ void for_each_tile(const HeadContext<T>& head, std::int64_t query, std::int64_t 
   }
 }
 
-/// The softmax so far of each query: largest score, and sum of exponentials relative to it.
+/// What a tile's queries hold so far: the largest score, and relative to it the sums of
+/// exponentials and of exponentials times values (out).
 template <class T>
 struct Running {
   PerQuery<T> largest, sum;
+  Block<T> out;
 };
 
-/// Scores of a tile -> unscaled probabilities; brings the running softmax and the sums in out to
-/// the new largest score.
+/// Scores of row i of a tile -> exponentials, all but their product with the values added to
+/// `running`.
 template <class T>
 void add_tile_row(const HeadContext<T>& head, const TileAt& tile, std::int64_t i, T* scores,
-                  Running<T>& running, T* out) {
+                  Running<T>& running) {
   const auto u = static_cast<std::size_t>(i);
   const std::int64_t n = head.visible(tile, i);
   std::fill(scores + n, scores + tile.columns, T{});
@@ -117,7 +119,9 @@ void add_tile_row(const HeadContext<T>& head, const TileAt& tile, std::int64_t i
   p = (p - largest).exp();
   running.sum[u] = running.sum[u] * correction + p.sum();
   running.largest[u] = largest;
-  if (tile.key > 0 && correction != T{1}) Row<T>(out, head.dims.d) *= correction;
+  if (tile.key > 0 && correction != T{1}) {
+    Row<T>(running.out.data + i * running.out.stride, head.dims.d) *= correction;
+  }
   if (head.options.dropout) {
     alignas(64) std::array<T, kKeys<T>> factors;
     head.dropout_factors(tile, i, n, factors.data());
@@ -138,10 +142,9 @@ void forward_queries(const HeadContext<T>& head, const ForwardBlocks<T>& o, std:
                      std::int64_t rows) {
   const std::int64_t d = head.dims.d;
   Tile<T> scores;
-  Running<T> running;
-  running.largest.fill(-std::numeric_limits<T>::infinity());
-  running.sum.fill(T{});
   const Block<T> out = o.out.part(query, 0, rows, d);
+  Running<T> running{.largest = {}, .sum = {}, .out = out};
+  running.largest.fill(-std::numeric_limits<T>::infinity());
   for_each_tile(head, query, rows, [&](const TileAt& tile) {
     const Block<T> s = scores.block(rows, tile.columns);
     product_nt<T>({.a = o.q.part(query, 0, rows, d),
@@ -149,9 +152,9 @@ void forward_queries(const HeadContext<T>& head, const ForwardBlocks<T>& o, std:
                    .c = s,
                    .alpha = head.scale});
     for (std::int64_t i = 0; i < rows; ++i) {
-      add_tile_row(head, tile, i, scores.row(i), running, out.data + i * out.stride);
+      add_tile_row(head, tile, i, scores.row(i), running);
     }
-    product_nn<T>({.a = {s.data, s.rows, s.columns, s.stride},
+    product_nn<T>({.a = s.readable(),
                    .b = o.v.part(tile.key, 0, tile.columns, d),
                    .c = out,
                    .update = tile.key == 0 ? Update::overwrite : Update::accumulate});
@@ -220,16 +223,14 @@ void backward_tile(const HeadContext<T>& head, const BackwardBlocks<T>& o, const
                      .lse = o.lse[(tile.query + i) * head.dims.micro * head.dims.a],
                      .inner = inner[static_cast<std::size_t>(i)]});
   }
-  const Block<const T> const_p{p.data, p.rows, p.columns, p.stride};
-  const Block<const T> const_ds{ds.data, ds.rows, ds.columns, ds.stride};
   product_tn<T>(
-      {.a = const_p, .b = part_q(o.dout), .c = part_k(o.dv), .update = Update::accumulate});
-  product_nn<T>({.a = const_ds,
+      {.a = p.readable(), .b = part_q(o.dout), .c = part_k(o.dv), .update = Update::accumulate});
+  product_nn<T>({.a = ds.readable(),
                  .b = part_k(o.k),
                  .c = part_q(o.dq),
                  .alpha = head.scale,
                  .update = Update::accumulate});
-  product_tn<T>({.a = const_ds,
+  product_tn<T>({.a = ds.readable(),
                  .b = part_q(o.q),
                  .c = part_k(o.dk),
                  .alpha = head.scale,

@@ -95,13 +95,13 @@ void ce_bwd(const LossDims& dims, const T* probs, const T* sum, const Label* lab
 template void ce_max(const LossDims&, const float*, float*);
 template void ce_max(const LossDims&, const double*, double*);
 
-#define WINDTUNNEL_INSTANTIATE(T, Label)                                   \
-  template void ce_partial(const LossDims&, const LossPartial<T, Label>&); \
-  template void ce_bwd(const LossDims&, const T*, const T*, const Label*, T*)
-WINDTUNNEL_INSTANTIATE(float, float);
-WINDTUNNEL_INSTANTIATE(float, std::int64_t);
-WINDTUNNEL_INSTANTIATE(double, double);
-WINDTUNNEL_INSTANTIATE(double, std::int64_t);
-#undef WINDTUNNEL_INSTANTIATE
+template void ce_partial(const LossDims&, const LossPartial<float, float>&);
+template void ce_partial(const LossDims&, const LossPartial<float, std::int64_t>&);
+template void ce_partial(const LossDims&, const LossPartial<double, double>&);
+template void ce_partial(const LossDims&, const LossPartial<double, std::int64_t>&);
+template void ce_bwd(const LossDims&, const float*, const float*, const float*, float*);
+template void ce_bwd(const LossDims&, const float*, const float*, const std::int64_t*, float*);
+template void ce_bwd(const LossDims&, const double*, const double*, const double*, double*);
+template void ce_bwd(const LossDims&, const double*, const double*, const std::int64_t*, double*);
 
 }  // namespace windtunnel::cpu

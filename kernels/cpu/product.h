@@ -30,6 +30,7 @@ struct Block {
              std::int64_t part_columns) const {
     return {data + row * stride + column, part_rows, part_columns, stride};
   }
+  Block<const T> readable() const { return {data, rows, columns, stride}; }
 };
 
 /// c = or += alpha a b, a or b transposed as the function says.
