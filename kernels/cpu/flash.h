@@ -1,6 +1,6 @@
 #pragma once
 // Fused attention, for T float and double: the functions of `kernels/reference/flash.h` in tiles of
-// queries x keys that stay in the first-level cache and on the stack (below 48 KiB each, one in the
+// queries x keys that stay in the first-level cache and on the stack (48 KiB each, one in the
 // forward and two in the backward), with the softmax carried along from tile to tile (Dao et al.
 // 2022, arXiv 2205.14135, algorithms 1 and 4; Milakov and Gimelshein 2018, arXiv 1805.02867).
 //
