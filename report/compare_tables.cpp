@@ -189,6 +189,29 @@ std::vector<std::string> traffic_cells(const TrafficDifference& row, const SizeS
           scale(row.bytes.b), signed_count(row.bytes.difference())};
 }
 
+/// Rows of one communicator and kind, by stage.
+using TrafficGroups = std::map<std::string, std::vector<const TrafficDifference*>>;
+
+std::string traffic_table(const TrafficGroups& groups, const SizeScale& scale, bool by_stage) {
+  const std::string unit = scale.name;
+  ReportTable table{
+      .columns = {{"", Align::left}, {"stage"}, {"calls A"}, {"B"}, {unit + " A"}, {"B"}, {kBytes}},
+      .rows = {}};
+  if (!by_stage) table.columns.erase(table.columns.begin() + 1);
+  for (const auto& [name, rows] : groups) {
+    std::vector<StageRow> stages;
+    for (const TrafficDifference* row : rows) {
+      stages.push_back({.stage = row->stage, .cells = traffic_cells(*row, scale)});
+    }
+    for (std::vector<std::string>& cells : fold_stage_rows(stages)) {
+      if (!by_stage) cells.erase(cells.begin());
+      cells.insert(cells.begin(), name);
+      table.rows.push_back(std::move(cells));
+    }
+  }
+  return render_table(table, "  ");
+}
+
 }  // namespace
 
 ReportTable figures_table(const std::string& difference) {
@@ -217,38 +240,16 @@ std::string compare_traffic_text(const Comparison& c) {
   const std::vector<TrafficDifference>& all = c.same_stages() ? c.traffic : c.traffic_sums;
   if (all.empty()) return "";
   std::int64_t largest = 0;
-  std::map<std::pair<std::string, std::string>, std::vector<const TrafficDifference*>> groups;
+  TrafficGroups groups;
   for (const TrafficDifference& row : all) {
     if (is_equal(row)) continue;
     largest = std::max({largest, row.bytes.a, row.bytes.b});
-    groups[{row.communicator, row.kind}].push_back(&row);
+    groups[row.communicator + " " + row.kind].push_back(&row);
   }
-  if (groups.empty()) {
-    return "Traffic: equal in every stage, kind and communicator\n";
-  }
-  const SizeScale scale = size_scale(largest);
-  ReportTable table{.columns = {{"", Align::left},
-                                {"stage"},
-                                {"calls A"},
-                                {"B"},
-                                {std::string(scale.name) + " A"},
-                                {"B"},
-                                {kBytes}},
-                    .rows = {}};
-  for (const auto& [name, rows] : groups) {
-    std::vector<StageRow> stages;
-    for (const TrafficDifference* row : rows) {
-      stages.push_back({.stage = row->stage, .cells = traffic_cells(*row, scale)});
-    }
-    for (std::vector<std::string>& cells : fold_stage_rows(stages)) {
-      if (!c.same_stages()) cells.front() = "all";
-      cells.insert(cells.begin(), name.first + " " + name.second);
-      table.rows.push_back(std::move(cells));
-    }
-  }
+  if (groups.empty()) return "Traffic: equal in every stage, kind and communicator\n";
   return std::string("Traffic of one rank in a step") +
          (c.same_stages() ? "" : ", summed over stages") + " (rows that differ)\n" +
-         render_table(table, "  ");
+         traffic_table(groups, size_scale(largest), c.same_stages() && c.a.stages > 1);
 }
 
 }  // namespace windtunnel
