@@ -4,14 +4,9 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/attention.h"
-#include "kernels/cpu/flash.h"
-#include "kernels/reference/attention.h"
-#include "kernels/reference/dropout.h"
 #include "kernels/reference/elementwise.h"
-#include "kernels/reference/flash.h"
-#include "kernels/reference/rope.h"
 #include "program/program.h"
+#include "runtime/kernel_sets.h"
 
 namespace windtunnel::kernel_rows {
 
@@ -25,8 +20,8 @@ void rope(const C& c) {
   auto* out = c.out(0, n);
   if (in != out) ref::copy(n, in, out);
   const bool forward = c.shape.kernel == Kernel::rope_fwd;
-  ref::rope(d, c.rows(c.dim(4), d.t), forward ? ref::Rotation::forward : ref::Rotation::transposed,
-            out);
+  SetOf<C>::rope(d, c.rows(c.dim(4), d.t),
+                 forward ? ref::Rotation::forward : ref::Rotation::transposed, out);
 }
 
 /// Sizes of an attention operand: rows of qkv, scores and output.
@@ -80,61 +75,46 @@ void flash(const C& c) {
                                         .elements = attention_elements(c, d.s, d.a)};
   }
   if (c.shape.kernel == Kernel::flash_fwd) {
-    ref::flash_fwd(d, options, c.in(0, n.qkv), c.out(0, n.out), c.out(1, n.lse));
+    SetOf<C>::flash_fwd(d, options, c.in(0, n.qkv), c.out(0, n.out), c.out(1, n.lse));
   } else {
-    ref::flash_bwd<typename C::Value>(d, options,
-                                      {.dout = c.in(0, n.out),
-                                       .qkv = c.in(1, n.qkv),
-                                       .out = c.in(2, n.out),
-                                       .lse = c.in(3, n.lse),
-                                       .dqkv = c.out(0, n.qkv)});
+    SetOf<C>::flash_bwd(d, options,
+                        {.dout = c.in(0, n.out),
+                         .qkv = c.in(1, n.qkv),
+                         .out = c.in(2, n.out),
+                         .lse = c.in(3, n.lse),
+                         .dqkv = c.out(0, n.qkv)});
   }
 }
 
 /// The four batched products of unfused attention.
 template <class C>
 void scores_and_context(const C& c) {
-  using T = typename C::Value;
   const ref::AttentionDims d = attention_dims(c);
   const AttentionSizes n = sizes_of(d);
-  const auto run = [&](auto scores, auto context, auto context_gradient, auto scores_gradient) {
-    switch (c.shape.kernel) {
-      case Kernel::scores_fwd:
-        return scores(d, c.in(0, n.qkv), c.out(0, n.scores));
-      case Kernel::context_fwd:
-        return context(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.out));
-      case Kernel::context_bwd:
-        return context_gradient(d, ref::ContextBackward<T>{.dout = c.in(0, n.out),
-                                                           .probabilities = c.in(1, n.scores),
-                                                           .qkv = c.in(2, n.qkv),
-                                                           .dprobabilities = c.out(0, n.scores),
-                                                           .dqkv = c.out(1, n.qkv)});
-      default:
-        return scores_gradient(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.qkv));
-    }
-  };
-  if constexpr (C::kFast) {
-    run(cpu::scores_fwd<T>, cpu::context_fwd<T>, cpu::context_bwd<T>, cpu::scores_bwd<T>);
-  } else {
-    run(ref::scores_fwd<T>, ref::context_fwd<T>, ref::context_bwd<T>, ref::scores_bwd<T>);
+  switch (c.shape.kernel) {
+    case Kernel::scores_fwd:
+      return SetOf<C>::scores_fwd(d, c.in(0, n.qkv), c.out(0, n.scores));
+    case Kernel::context_fwd:
+      return SetOf<C>::context_fwd(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.out));
+    case Kernel::context_bwd:
+      return SetOf<C>::context_bwd(d, {.dout = c.in(0, n.out),
+                                       .probabilities = c.in(1, n.scores),
+                                       .qkv = c.in(2, n.qkv),
+                                       .dprobabilities = c.out(0, n.scores),
+                                       .dqkv = c.out(1, n.qkv)});
+    default:
+      return SetOf<C>::scores_bwd(d, c.in(0, n.scores), c.in(1, n.qkv), c.out(0, n.qkv));
   }
 }
 
 template <class C>
 void softmax(const C& c) {
-  using T = typename C::Value;
   const ref::AttentionDims d{.micro = c.dim(0), .s = c.dim(1), .a = c.dim(2), .k = 1, .d = 1};
   const std::int64_t n = sizes_of(d).scores;
-  const auto run = [&](auto forward, auto backward) {
-    if (c.shape.kernel == Kernel::softmax_fwd) {
-      return forward(d, attention_mask(c), c.in(0, n), c.out(0, n));
-    }
-    return backward(d, attention_mask(c), c.in(0, n), c.in(1, n), c.out(0, n));
-  };
-  if constexpr (C::kFast) {
-    run(cpu::softmax_fwd<T>, cpu::softmax_bwd<T>);
+  if (c.shape.kernel == Kernel::softmax_fwd) {
+    SetOf<C>::softmax_fwd(d, attention_mask(c), c.in(0, n), c.out(0, n));
   } else {
-    run(ref::softmax_fwd<T>, ref::softmax_bwd<T>);
+    SetOf<C>::softmax_bwd(d, attention_mask(c), c.in(0, n), c.in(1, n), c.out(0, n));
   }
 }
 
@@ -148,9 +128,9 @@ void dropout_fwd(const C& c) {
                                                                           .mask = c.mask_out(1, n)};
   const ref::DropoutKey key = dropout_key(c, c.dim(2));
   if (c.has(kAttentionDropout)) {
-    ref::dropout_fwd(key, attention_elements(c, c.dim(4), c.dim(5)), operands);
+    SetOf<C>::dropout_attention(key, attention_elements(c, c.dim(4), c.dim(5)), operands);
   } else {
-    ref::dropout_fwd(key, ref::HiddenElements{c.rows(c.dim(3), rows)}, operands);
+    SetOf<C>::dropout_hidden(key, ref::HiddenElements{c.rows(c.dim(3), rows)}, operands);
   }
 }
 
@@ -163,15 +143,14 @@ void dropout_bwd(const C& c) {
 template <class C>
 void dropout_add(const C& c) {
   const std::int64_t t = c.dim(0), h = c.dim(1), n = t * h;
-  ref::dropout_add<typename C::Value, typename C::Mask>(
-      dropout_key(c, c.dim(2)), ref::HiddenElements{c.rows(c.dim(3), t)},
-      {.t = t,
-       .h = h,
-       .x = c.in(0, n),
-       .residual = c.in(1, n),
-       .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
-       .y = c.out(0, n),
-       .mask = c.mask_out(1, n)});
+  SetOf<C>::dropout_add(dropout_key(c, c.dim(2)), ref::HiddenElements{c.rows(c.dim(3), t)},
+                        {.t = t,
+                         .h = h,
+                         .x = c.in(0, n),
+                         .residual = c.in(1, n),
+                         .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
+                         .y = c.out(0, n),
+                         .mask = c.mask_out(1, n)});
 }
 
 }  // namespace windtunnel::kernel_rows

@@ -7,15 +7,13 @@
 #include <cstdint>
 
 #include "core/check.h"
-#include "kernels/cpu/gemm.h"
 #include "kernels/reference/elementwise.h"
 #include "kernels/reference/embedding.h"
-#include "kernels/reference/gemm.h"
 #include "kernels/reference/loss.h"
-#include "kernels/reference/norm.h"
 #include "kernels/reference/optimizer.h"
 #include "runtime/attention_rows.h"
 #include "runtime/execution.h"
+#include "runtime/kernel_sets.h"
 
 namespace windtunnel {
 
@@ -88,27 +86,20 @@ template <class C>
 void gemm(const C& c) {
   const ref::GemmDims d{
       .m = c.dim(0), .n = c.dim(1), .k = c.dim(2), .offset = c.dim(3), .row = c.dim(4)};
-  const std::int64_t dc = d.m * (d.row > 0 ? d.row : d.n);
-  const bool adds = c.has(kAccumulate);
-  const auto run = [&](auto forward, auto input_gradient, auto weight_gradient) {
-    switch (c.shape.kernel) {
-      case Kernel::gemm_fwd:
-        return forward(d, c.in(0, d.m * d.k), c.in(1, d.n * d.k),
-                       c.has(kHasBias) ? c.in(2, d.n) : nullptr, c.out(0, d.m * d.n));
-      case Kernel::gemm_dgrad:
-        return input_gradient(d, c.in(0, dc), c.in(1, d.n * d.k), c.out(0, d.m * d.k));
-      default:
-        return weight_gradient(d, adds ? ref::Update::accumulate : ref::Update::overwrite,
-                               c.in(0, d.m * d.n), c.in(1, d.m * d.k),
-                               adds ? c.add_to(0, d.n * d.k) : c.out(0, d.n * d.k));
-    }
-  };
-  using T = ValueOf<C>;
-  if constexpr (C::kFast) {
-    run(cpu::gemm_fwd<T>, cpu::gemm_dgrad<T>, cpu::gemm_wgrad<T>);
-  } else {
-    run(ref::gemm_fwd<T>, ref::gemm_dgrad<T>, ref::gemm_wgrad<T>);
+  switch (c.shape.kernel) {
+    case Kernel::gemm_fwd:
+      return SetOf<C>::gemm_fwd(d, c.in(0, d.m * d.k), c.in(1, d.n * d.k),
+                                c.has(kHasBias) ? c.in(2, d.n) : nullptr, c.out(0, d.m * d.n));
+    case Kernel::gemm_dgrad:
+      return SetOf<C>::gemm_dgrad(d, c.in(0, d.m * (d.row > 0 ? d.row : d.n)), c.in(1, d.n * d.k),
+                                  c.out(0, d.m * d.k));
+    default:
+      break;
   }
+  const bool adds = c.has(kAccumulate);
+  SetOf<C>::gemm_wgrad(d, adds ? ref::Update::accumulate : ref::Update::overwrite,
+                       c.in(0, d.m * d.n), c.in(1, d.m * d.k),
+                       adds ? c.add_to(0, d.n * d.k) : c.out(0, d.n * d.k));
 }
 
 template <class C>
@@ -117,9 +108,9 @@ void activation(const C& c) {
       .t = c.dim(0), .f = c.dim(1), .kind = static_cast<ref::ActivationKind>(c.dim(2))};
   const std::int64_t y = d.t * d.f, x = ref::is_gated(d.kind) ? 2 * y : y;
   if (c.shape.kernel == Kernel::activation_fwd) {
-    ref::activation_fwd(d, c.in(0, x), c.out(0, y));
+    SetOf<C>::activation_fwd(d, c.in(0, x), c.out(0, y));
   } else {
-    ref::activation_bwd(d, c.in(0, y), c.in(1, x), c.out(0, x));
+    SetOf<C>::activation_bwd(d, c.in(0, y), c.in(1, x), c.out(0, x));
   }
 }
 
@@ -154,18 +145,17 @@ void loss(const C& c) {
   const std::int64_t n = t * c.dim(1) * std::max<std::int64_t>(1, c.dim(3));
   switch (c.shape.kernel) {
     case Kernel::ce_max:
-      return ref::ce_max(loss_dims(c, c.dim(1), 1), c.in(0, n), c.out(0, t));
+      return SetOf<C>::ce_max(loss_dims(c, c.dim(1), 1), c.in(0, n), c.out(0, t));
     case Kernel::ce_partial:
-      return ref::ce_partial<ValueOf<C>, typename C::Token>(loss_dims(c, c.dim(1), 1),
-                                                            {.logits = c.in(0, n),
-                                                             .labels = c.tokens_in(1, t),
-                                                             .maxima = c.in(2, t),
-                                                             .probs = c.out(0, n),
-                                                             .target = c.out(1, t),
-                                                             .sum = c.out(2, t)});
+      return SetOf<C>::ce_partial(loss_dims(c, c.dim(1), 1), {.logits = c.in(0, n),
+                                                              .labels = c.tokens_in(1, t),
+                                                              .maxima = c.in(2, t),
+                                                              .probs = c.out(0, n),
+                                                              .target = c.out(1, t),
+                                                              .sum = c.out(2, t)});
     default:
-      return ref::ce_bwd(loss_dims(c, c.dim(1), c.dim(2)), c.in(0, n), c.in(1, t),
-                         c.tokens_in(2, t), c.out(0, n));
+      return SetOf<C>::ce_bwd(loss_dims(c, c.dim(1), c.dim(2)), c.in(0, n), c.in(1, t),
+                              c.tokens_in(2, t), c.out(0, n));
   }
 }
 
@@ -192,14 +182,14 @@ void optimizer(const C& c) {
                                      .master = c.add_to(0, n),
                                      .w = c.out(1, n)});
   }
-  ref::adamw<ValueOf<C>>({}, c.step,
-                         {.n = n,
-                          .g = c.in(0, n),
-                          .coefficient = coefficient(c),
-                          .master = c.add_to(0, n),
-                          .m = c.add_to(1, n),
-                          .v = c.add_to(2, n),
-                          .w = c.out(3, n)});
+  SetOf<C>::adamw({}, c.step,
+                  {.n = n,
+                   .g = c.in(0, n),
+                   .coefficient = coefficient(c),
+                   .master = c.add_to(0, n),
+                   .m = c.add_to(1, n),
+                   .v = c.add_to(2, n),
+                   .w = c.out(3, n)});
 }
 
 template <class C>
@@ -232,10 +222,14 @@ constexpr auto table() {  // NOLINT(readability-function-size)
        }},
       {K::position_fwd, position<Call>},
       {K::position_bwd, position<Call>},
-      {K::layernorm_fwd, [](C c) { ref::layernorm_fwd(norm_dims(c), norm_forward(c, 2, true)); }},
-      {K::layernorm_bwd, [](C c) { ref::layernorm_bwd(norm_dims(c), norm_backward(c, 2, true)); }},
-      {K::rmsnorm_fwd, [](C c) { ref::rmsnorm_fwd(norm_dims(c), norm_forward(c, 1, false)); }},
-      {K::rmsnorm_bwd, [](C c) { ref::rmsnorm_bwd(norm_dims(c), norm_backward(c, 1, false)); }},
+      {K::layernorm_fwd,
+       [](C c) { SetOf<Call>::layernorm_fwd(norm_dims(c), norm_forward(c, 2, true)); }},
+      {K::layernorm_bwd,
+       [](C c) { SetOf<Call>::layernorm_bwd(norm_dims(c), norm_backward(c, 2, true)); }},
+      {K::rmsnorm_fwd,
+       [](C c) { SetOf<Call>::rmsnorm_fwd(norm_dims(c), norm_forward(c, 1, false)); }},
+      {K::rmsnorm_bwd,
+       [](C c) { SetOf<Call>::rmsnorm_bwd(norm_dims(c), norm_backward(c, 1, false)); }},
       {K::gemm_fwd, gemm<Call>},
       {K::gemm_dgrad, gemm<Call>},
       {K::gemm_wgrad, gemm<Call>},
