@@ -240,7 +240,6 @@ struct Job {
   std::int64_t vocab = 1;  // unpadded
   std::int64_t heads = 1;  // global query heads (alibi slopes, dropout)
   double attention_dropout = 0.0, hidden_dropout = 0.0;
-  double model_flops_per_step = 0.0;
 };
 
 struct Program {

@@ -91,6 +91,11 @@ const char* name_of(Verdict verdict) {
 std::string verdict_text(const MemoryAnswer& memory) {
   const StageMemory* fullest = fullest_of(memory);
   if (!fullest) return "";
+  if (memory.capacity_bytes == 0) {  // measured, on a device that sets no limit
+    return wrap_text(fmt::format("stage {} took {} at its peak", fullest->stage,
+                                 size_text(fullest->peak_device_bytes)),
+                     "memory     ");
+  }
   const std::int64_t margin = memory.capacity_bytes - fullest->peak_device_bytes;
   const char* verdict = memory.verdict == Verdict::oom ? "does not fit" : name_of(memory.verdict);
   std::string text = wrap_text(

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/diagnostics.h"
 #include "plan/lower.h"
 #include "planning/traffic.h"
+#include "planning/utilization.h"
 #include "program/mesh.h"
 #include "runtime/interpreter.h"
+#include "scenarios/scenario_place.h"
 #include "sim/memory/replay.h"
 
 namespace windtunnel {
@@ -134,6 +137,15 @@ bool RunProof::equal() const {
 }
 
 RunProof verify_run(const RunRequest& request, const Lowered& lowered) {
+  const double flops = executed_flops(lowered.program).value;
+  if (flops > kProvableFlops) {
+    throw InputError({diagnostic_at(
+        lowered.resolved.scenario, "model",
+        fmt::format("a step of {:.3g} FLOP is too long for the naive kernels of a proof", flops),
+        fmt::format("at most {:.3g}: fewer layers, a smaller hidden size, fewer tokens; the plan "
+                    "can stay as it is",
+                    kProvableFlops))});
+  }
   return Verification(request, lowered).run();
 }
 

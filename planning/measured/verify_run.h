@@ -25,7 +25,10 @@ struct RunProof {
   bool equal() const;
 };
 
-/// Three runs of two steps each. Throws what `run_program` throws.
+/// Three runs of two steps each, and one device's steps by naive kernels, which bounds the model:
+/// throws InputError when those would take more than kProvableFlops. Throws what `run_program`
+/// throws.
+constexpr double kProvableFlops = 1e9;  // of a step: half a minute in the field
 RunProof verify_run(const RunRequest& request, const Lowered& lowered);
 
 std::string text_of(const RunProof& proof);
