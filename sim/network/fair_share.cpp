@@ -17,11 +17,12 @@ constexpr double kRounding = 1e-9;
 /// A link that some flow uses.
 struct Level {
   double left = 0.0;    // capacity beyond what the settled flows take
+  double least = 0.0;   // what rounding leaves at any rate, so that no rate is 0
   double weight = 0.0;  // of the flows still rising
   std::uint32_t rising = 0;
 
   double fill() const {
-    return rising == 0 ? std::numeric_limits<double>::infinity() : std::max(0.0, left) / weight;
+    return rising == 0 ? std::numeric_limits<double>::infinity() : std::max(least, left) / weight;
   }
 };
 
@@ -46,7 +47,8 @@ UsedLinks used_links(std::span<const double> capacity, std::span<const FlowDeman
           places.try_emplace(load.link, static_cast<std::uint32_t>(used.levels.size()));
       if (added) {
         CHECK(capacity[load.link] > 0, "a link that is used carries something");
-        used.levels.push_back({.left = capacity[load.link]});
+        used.levels.push_back(
+            {.left = capacity[load.link], .least = capacity[load.link] * kRounding});
       }
       Level& level = used.levels[it->second];
       level.weight += load.weight;
