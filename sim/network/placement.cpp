@@ -8,14 +8,6 @@ namespace windtunnel {
 
 namespace {
 
-int domain_of(const Cluster& cluster, int rank) {
-  return rank / std::max(1, cluster.nvlink_domain);
-}
-
-int node_of(const Cluster& cluster, int rank) {
-  return rank / std::max(1, cluster.devices_per_node);
-}
-
 struct Spread {
   int parts = 0, most = 0;
 };
@@ -60,6 +52,14 @@ int groups_on_node(const Cluster& cluster, int ranks, int rank, GroupOf group_of
 }
 
 }  // namespace
+
+int domain_of(const Cluster& cluster, int rank) {
+  return rank / std::max(1, cluster.nvlink_domain);
+}
+
+int node_of(const Cluster& cluster, int rank) {
+  return rank / std::max(1, cluster.devices_per_node);
+}
 
 NetworkType network_type(NetworkKind kind) {
   switch (kind) {

@@ -15,6 +15,10 @@
 
 namespace windtunnel {
 
+/// The node, and the NVLink domain, that a rank is in.
+int node_of(const Cluster& cluster, int rank);
+int domain_of(const Cluster& cluster, int rank);
+
 NetworkType network_type(NetworkKind kind);
 
 /// Placement of an explicit group; the other groups that share its NICs are counted by the caller.
