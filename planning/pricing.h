@@ -37,9 +37,6 @@ struct PricedProgram {
 PricedProgram price(const Program& program, const CostModel& model, const Cluster& cluster,
                     const PricingOptions& options);
 
-/// The nominal draw alone.
-StepCosts nominal_costs(const StepCosts& costs);
-
 /// On device `unit`: the first kernel of a layer's forward (backward) in a segment carries the
 /// layer's whole F (B), recomputed forwards F again; transfers cost `hop`, collectives of more than
 /// one element what their kind says, everything else `else`. Precondition: cluster.unit.

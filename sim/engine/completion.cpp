@@ -40,6 +40,10 @@ Completion* CompletionPool::resolve_inputs(Completion& completion) {
   }
   lane_math::copy(completion.end, completion.start, lanes_);
   if (completion.terms.duration != nullptr) add_duration(completion);
+  if (completion.terms.shares != nullptr) {
+    share_links(*completion.terms.shares, {.lanes = lanes_, .draws = draws_}, completion.start,
+                completion.end);
+  }
   completion.terms.known = true;
   completion.inputs.clear();
   return nullptr;

@@ -20,6 +20,7 @@
 #include "sim/engine/lane_grid.h"
 #include "sim/engine/lane_math.h"
 #include "sim/engine/step_costs.h"
+#include "sim/engine/transfer_log.h"
 
 namespace windtunnel {
 
@@ -59,6 +60,7 @@ struct Completion {
   struct Terms {
     const Picoseconds* duration = nullptr;  // per draw; nullptr: takes no time
     const FactorQ16* slow = nullptr;        // per lane, on the duration; nullptr: 1
+    TransferEntry* shares = nullptr;        // T2: its links are shared; nullptr: they are not
     WaitCharges charges;
     std::uint16_t comm = 0;
     std::int16_t source = -1, destination = -1;   // roles; collectives: -1

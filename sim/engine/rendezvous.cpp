@@ -37,7 +37,10 @@ CompletionRef Rendezvous::post(const Instruction& instruction, const Party& part
     channel.sends_ahead = instruction.sends;
     channel.unmatched.push_back(transfer);
   }
-  if (instruction.sends) transfer->terms.duration = party.duration;
+  if (instruction.sends) {
+    transfer->terms.duration = party.duration;
+    transfer->terms.shares = party.shares;
+  }
   transfer->terms.priced_by = static_cast<std::int16_t>(party.role);
   arrive(*transfer, party);
   return transfer;
@@ -60,6 +63,7 @@ CompletionRef Rendezvous::meet(const Instruction& instruction, const Party& part
   if (meeting->terms.priced_by < 0 || party.role < meeting->terms.priced_by) {
     meeting->terms.priced_by = static_cast<std::int16_t>(party.role);
     meeting->terms.duration = party.duration;
+    meeting->terms.shares = party.shares;
   }
   arrive(*meeting, party);
   while (!gathering.open.empty() && gathering.open.front()->terms.missing == 0) {

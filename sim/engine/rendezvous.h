@@ -34,6 +34,7 @@ class Rendezvous {
     const Picoseconds* floor = nullptr;
     std::span<const CompletionRef> inputs;
     const Picoseconds* duration = nullptr;  // per draw
+    TransferEntry* shares = nullptr;        // T2
   };
   /// The transfer that this send or recv takes part in.
   CompletionRef post(const Instruction& instruction, const Party& party);

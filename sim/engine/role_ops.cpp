@@ -18,7 +18,8 @@ constexpr std::uint32_t stream_bit(Stream stream) {
 Completion* RoleSweep::run_stretch(const Instruction& first) {
   if (Completion* blocker = compute_.settle()) return blocker;
   if (first.stretch_launches > 0) host_.make_room(first.stretch_launches);
-  const bool as_one = stretch_costs_ != nullptr && !first.keeps_order;
+  const bool as_one =
+      stretch_costs_ != nullptr && !first.keeps_order && !stretch_shares_[first.stretch];
   if (as_one && compute_.run_stretch(host_.now(), stretch_costs_->of(first))) {
     stretch_costs_->count(first);
     if (const Instruction* last = stretch_costs_->last_compute(first)) {
@@ -131,13 +132,26 @@ void RoleSweep::run_join(const Instruction& i) {
   }
   if (step_.recorder != nullptr) trace_start(compute_.tail());
   const FactorQ16* slow = step_.slow_links.of_collective(index_, i.comm);
-  if (step_.costs.draws == 1 && slow == nullptr) {
+  if (TransferEntry* entry = next_transfer(i)) {
+    communicate_shared(i, *entry);
+  } else if (step_.costs.draws == 1 && slow == nullptr) {
     compute_.communicate(*costs_.price(i.op), i.category);
   } else {
     compute_.communicate(costs_.price_each(i.op, slow), i.category);
   }
   if (i.keeps_order) lane_math::copy(comm_tail(i), compute_.tail(), lanes_);
   if (step_.recorder != nullptr) trace(i, compute_.tail());
+}
+
+void RoleSweep::communicate_shared(const Instruction& i, TransferEntry& entry) {
+  const Picoseconds* alone =
+      costs_.price_each(i.op, step_.slow_links.of_collective(index_, i.comm));
+  const Picoseconds* start = compute_.tail();
+  lane_math::copy(ready_.data(), start, lanes_);
+  lane_math::add_each(ready_.data(), alone, lanes_);
+  share_links(entry, lane_count(), start, ready_.data());
+  for (std::size_t lane = 0; lane < ready_.size(); ++lane) ready_[lane] -= start[lane];
+  compute_.communicate(ready_.data(), i.category);
 }
 
 Completion* RoleSweep::run_side_join(const Instruction& i) {
@@ -155,6 +169,9 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
   if (overlap_.enabled()) durations = beside_compute(i, durations);
   lane_math::copy(done->end, ready_.data(), lanes_);
   lane_math::add_each(done->end, durations, lanes_);
+  if (TransferEntry* entry = next_transfer(i)) {
+    share_links(*entry, lane_count(), done->start, done->end);
+  }
   done->terms.known = true;
   done->terms.transfer = i.transfer;
   done->terms.charges = {.queue = i.category, .skew = kStraggler, .running = i.category};
@@ -223,8 +240,11 @@ Completion* RoleSweep::run_meet(const Instruction& i) {
     lane_math::raise_to(ready_.data(), host_.now(), lanes_);
   }
   join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
-  CompletionRef meeting = step_.rendezvous.meet(
-      i, {.role = index_, .floor = ready_.data(), .inputs = {}, .duration = costs_.price(i.op)});
+  CompletionRef meeting = step_.rendezvous.meet(i, {.role = index_,
+                                                    .floor = ready_.data(),
+                                                    .inputs = {},
+                                                    .duration = costs_.price(i.op),
+                                                    .shares = next_transfer(i)});
   if (step_.recorder != nullptr) {
     step_.recorder->record_later(static_cast<std::uint32_t>(call_), i, host_.now(), meeting);
   }
@@ -239,8 +259,12 @@ Completion* RoleSweep::run_meet(const Instruction& i) {
 void RoleSweep::post_alone(const Instruction& i) {
   host_.issue(i.launches);
   Completions& tail = tail_of(i.stream);
-  CompletionRef transfer = step_.rendezvous.post(
-      i, {.role = index_, .floor = host_.now(), .inputs = tail, .duration = costs_.price(i.op)});
+  CompletionRef transfer =
+      step_.rendezvous.post(i, {.role = index_,
+                                .floor = host_.now(),
+                                .inputs = tail,
+                                .duration = costs_.price(i.op),
+                                .shares = i.sends ? next_transfer(i) : nullptr});
   if (step_.recorder != nullptr) {
     step_.recorder->record_later(static_cast<std::uint32_t>(call_), i, host_.now(), transfer);
   }
@@ -308,7 +332,8 @@ void RoleSweep::post(const Instruction& i) {
   group_.push_back(step_.rendezvous.post(i, {.role = index_,
                                              .floor = ready_.data(),
                                              .inputs = group_waits_,
-                                             .duration = costs_.price(i.op)}));
+                                             .duration = costs_.price(i.op),
+                                             .shares = i.sends ? next_transfer(i) : nullptr}));
   if (step_.recorder == nullptr) return;
   step_.recorder->record_later(static_cast<std::uint32_t>(call_), i, host_.now(), group_.back());
 }

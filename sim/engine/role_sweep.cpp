@@ -57,6 +57,22 @@ RoleSweep::RoleSweep(const Step& step, int role)
       step.recorder == nullptr) {
     stretch_costs_ = std::make_unique<StretchCosts>(code_, costs_, step.costs);
   }
+  find_shared_stretches();
+}
+
+void RoleSweep::find_shared_stretches() {
+  stretch_shares_.assign(code_.stretches, false);
+  if (step_.transfers == nullptr) return;
+  for (const Code& block : code_.code) {
+    for (std::size_t k = 0; k < block.ops.size(); ++k) {
+      const Instruction& first = block.ops[k];
+      for (std::size_t op = k; op < k + first.stretch_ops; ++op) {
+        const Instruction& i = block.ops[op];
+        if (i.action != Action::join || !step_.transfers->shares(i.op)) continue;
+        stretch_shares_[first.stretch] = true;
+      }
+    }
+  }
 }
 
 Completion* RoleSweep::advance() {

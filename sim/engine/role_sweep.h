@@ -31,6 +31,7 @@ class RoleSweep {
     CompletionPool& pool;
     Rendezvous& rendezvous;
     TraceRecorder* recorder = nullptr;  // of this role; nullptr: no trace
+    TransferLog* transfers = nullptr;   // of this role; nullptr: T2 is off
   };
   RoleSweep(const Step& step, int role);
 
@@ -74,6 +75,14 @@ class RoleSweep {
   /// When the communicator's latest collective on any stream ends.
   Picoseconds* comm_tail(const Instruction& i);
   void put_on_side(const Instruction& i, const Picoseconds* start, const Picoseconds* durations);
+  /// T2: where the op's sharing of links is kept; nullptr: it shares none.
+  TransferEntry* next_transfer(const Instruction& i) {
+    return step_.transfers == nullptr ? nullptr : step_.transfers->next(i.op);
+  }
+  LaneCount lane_count() const { return {.lanes = lanes_, .draws = step_.grid.draws}; }
+  /// A collective of the compute stream whose links others use too.
+  void communicate_shared(const Instruction& i, TransferEntry& entry);
+  void find_shared_stretches();
   /// T1: the collective's time per lane, ready at `ready_`.
   const Picoseconds* beside_compute(const Instruction& i, const Picoseconds* durations);
   /// T1: whether compute is issued before anything waits for the collective.
@@ -106,6 +115,7 @@ class RoleSweep {
   const RoleCode& code_;
   LaneCosts costs_;
   std::unique_ptr<StretchCosts> stretch_costs_;  // where stretches can be taken as one
+  std::vector<bool> stretch_shares_;             // [stretch]: some op's links are shared (T2)
   Overlap overlap_;
   HostClock host_;
   ComputeStream compute_;

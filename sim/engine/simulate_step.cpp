@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "sim/engine/role_sweep.h"
+#include "sim/engine/shared_links.h"
 
 namespace windtunnel {
 
@@ -14,31 +15,39 @@ namespace {
 
 class Sweep {
  public:
-  Sweep(const Program& program, const StepCosts& costs, const StepOptions& options)
-      : compiled_(compile(program, {.step = options.step,
-                                    .stretch_launches = launches_per_note(costs.run_ahead)})),
-        grid_(options.ranks == Ranks::all || costs.jitter.sigma > 0
-                  ? unfolded_grid(program.mesh, costs.draws)
-                  : folded_grid(program.mesh, costs)),
-        slow_links_(program, compiled_, costs, grid_),
+  struct Step {
+    const Program& program;
+    const CompiledProgram& compiled;
+    const StepCosts& costs;
+    SharedLinks* shared = nullptr;  // T2
+    bool trace = false;
+  };
+  explicit Sweep(const Step& step, LaneGrid grid)
+      : compiled_(step.compiled),
+        grid_(std::move(grid)),
+        slow_links_(step.program, compiled_, step.costs, grid_),
         pool_(grid_),
-        rendezvous_(
-            {.program = program, .compiled = compiled_, .slow_links = slow_links_, .pool = pool_}) {
-    const int roles = static_cast<int>(program.roles.size());
-    if (options.trace) {
+        rendezvous_({.program = step.program,
+                     .compiled = compiled_,
+                     .slow_links = slow_links_,
+                     .pool = pool_}) {
+    const int roles = static_cast<int>(step.program.roles.size());
+    if (step.trace) {
       for (int r = 0; r < roles; ++r) recorders_.emplace_back(r, grid_.lanes());
     }
     for (int r = 0; r < roles; ++r) {
+      const auto role = static_cast<std::size_t>(r);
       roles_.push_back(std::make_unique<RoleSweep>(
           RoleSweep::Step{
-              .program = program,
+              .program = step.program,
               .compiled = compiled_,
-              .costs = costs,
+              .costs = step.costs,
               .grid = grid_,
               .slow_links = slow_links_,
               .pool = pool_,
               .rendezvous = rendezvous_,
-              .recorder = options.trace ? &recorders_[static_cast<std::size_t>(r)] : nullptr},
+              .recorder = step.trace ? &recorders_[role] : nullptr,
+              .transfers = step.shared == nullptr ? nullptr : &step.shared->logs()[role]},
           r));
       ready_.push_back(r);
     }
@@ -102,7 +111,7 @@ class Sweep {
     return result;
   }
 
-  CompiledProgram compiled_;
+  const CompiledProgram& compiled_;
   LaneGrid grid_;
   SlowLinks slow_links_;
   CompletionPool pool_;  // outlives everything that holds a completion
@@ -114,6 +123,48 @@ class Sweep {
   std::vector<Completion*> blockers_;  // [role]: what it waits for; nullptr: done or ready
 };
 
+/// The lanes of a step. A flow stands for all groups of a role or for one of them, so with flows
+/// ranks are folded to one lane or not at all.
+LaneGrid grid_of(const Program& program, const StepCosts& costs, Ranks ranks) {
+  if (ranks == Ranks::folded && costs.jitter.sigma == 0) {
+    LaneGrid folded = folded_grid(program.mesh, costs);
+    if (!costs.flows.any() || folded.lanes() == costs.draws) return folded;
+  }
+  return unfolded_grid(program.mesh, costs.draws);
+}
+
+/// Rounds of sweep and fluid after which the step is taken as it is. Steps settle in as many rounds
+/// as delays follow from each other; what is left after these is small (docs/engine.md).
+constexpr int kMaxRounds = 64;
+
+StepTiming sweep_with_shared_links(const Sweep::Step& step, const StepOptions& options) {
+  const StepCosts nominal = nominal_costs(step.costs);
+  const LaneGrid grid = grid_of(step.program, nominal, options.ranks);
+  SharedLinks shared(step.program, step.costs.flows, grid);
+  const Sweep::Step round{
+      .program = step.program, .compiled = step.compiled, .costs = nominal, .shared = &shared};
+  LinkSharing sharing{.settled = false};
+  StepTiming timing;
+  while (!sharing.settled && sharing.rounds < kMaxRounds) {
+    shared.rewind();
+    timing = Sweep(round, grid).run();
+    ++sharing.rounds;
+    sharing.settled = shared.update() == 0;
+  }
+  sharing.slowed = shared.slowed();
+  if (step.costs.draws > 1 || options.trace || !sharing.settled) {
+    shared.rewind();
+    Sweep::Step last = {.program = step.program,
+                        .compiled = step.compiled,
+                        .costs = step.costs,
+                        .shared = &shared,
+                        .trace = options.trace};
+    timing = Sweep(last, grid_of(step.program, step.costs, options.ranks)).run();
+  }
+  timing.sharing = sharing;
+  return timing;
+}
+
 }  // namespace
 
 StepTiming simulate_step(const Program& program, const StepCosts& costs,
@@ -121,7 +172,12 @@ StepTiming simulate_step(const Program& program, const StepCosts& costs,
   CHECK(costs.draws > 0 && costs.launch.size() == static_cast<std::size_t>(costs.draws) &&
             costs.duration.size() == program.ops.size() * static_cast<std::size_t>(costs.draws),
         "one cost per op and draw");
-  return Sweep(program, costs, options).run();
+  const CompiledProgram compiled = compile(
+      program, {.step = options.step, .stretch_launches = launches_per_note(costs.run_ahead)});
+  const Sweep::Step step{
+      .program = program, .compiled = compiled, .costs = costs, .trace = options.trace};
+  if (costs.flows.any()) return sweep_with_shared_links(step, options);
+  return Sweep(step, grid_of(program, costs, options.ranks)).run();
 }
 
 }  // namespace windtunnel

@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "program/kernel.h"
 #include "program/program.h"
+#include "sim/engine/link_flows.h"
 
 namespace windtunnel {
 
@@ -74,11 +75,15 @@ struct StepCosts {
   std::vector<SlowLink> slow_links;
   Jitter jitter;
   Theft theft;
+  LinkFlows flows;  // tier T2; none: transfers of different communicators do not meet
 
   const Picoseconds* of(std::uint32_t op) const {
     return duration.data() + std::size_t{op} * static_cast<std::size_t>(draws);
   }
 };
+
+/// Draw 0 alone.
+StepCosts nominal_costs(const StepCosts& costs);
 
 /// Launches between two looks at how far the device has come; stretches of ops are at most that
 /// long. 0: never looks.

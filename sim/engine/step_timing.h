@@ -12,6 +12,7 @@
 #include "program/program.h"
 #include "program/trace.h"
 #include "sim/engine/lane_grid.h"
+#include "sim/engine/link_flows.h"
 
 namespace windtunnel {
 
@@ -47,6 +48,7 @@ struct StepTiming {
   std::vector<RoleTiming> roles;
   std::int64_t op_executions = 0;  // timed ops of all roles and lanes
   Trace trace;                     // empty unless asked for
+  LinkSharing sharing;             // tier T2
 
   Picoseconds time(int role, std::size_t category, int lane) const {
     const RoleTiming& r = roles[static_cast<std::size_t>(role)];

@@ -1,0 +1,90 @@
+#include "sim/engine/shared_links.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace windtunnel {
+
+SharedLinks::SharedLinks(const Program& program, const LinkFlows& flows, const LaneGrid& grid)
+    : program_(program), flows_(flows), grid_(grid), leads_(std::size_t{2} * kAxisPp) {
+  CHECK(grid.draws == 1, "links are shared once for all draws");
+  CHECK(flows.of_role.size() == program.roles.size(), "flows for every role");
+  for (const auto& of_op : flows.of_role) {
+    CHECK(of_op.size() == program.ops.size(), "one flow per op");
+    logs_.emplace_back(of_op, grid.lanes());
+  }
+}
+
+void SharedLinks::rewind() {
+  for (TransferLog& log : logs_) log.rewind();
+}
+
+const std::vector<int>& SharedLinks::leads_of(std::uint8_t axes) {
+  std::vector<int>& leads = leads_[axes];
+  if (!leads.empty()) return leads;
+  const auto place = [&](int coordinate, Axis axis) { return (axes & axis) != 0 ? 0 : coordinate; };
+  const int cp_size = static_cast<int>(grid_.cp.size()),
+            dp_size = static_cast<int>(grid_.dp.size());
+  for (int lane = 0; lane < grid_.lanes(); ++lane) {
+    const int dp = place(lane % dp_size, kAxisDp);
+    const int cp = place(lane / dp_size % cp_size, kAxisCp);
+    const int tp = place(lane / dp_size / cp_size, kAxisTp);
+    leads.push_back((tp * cp_size + cp) * dp_size + dp);
+  }
+  return leads;
+}
+
+void SharedLinks::add_flows(std::size_t role, std::size_t entry) {
+  const TransferEntry& e = logs_[role].entries()[entry];
+  const LinkFlows::OpFlow& op = flows_.of_role[role][e.op];
+  const LinkFlows::Pattern& pattern = flows_.patterns[op.pattern];
+  const std::vector<int>& leads = leads_of(program_.comms[program_.ops[e.op].comm].axes);
+  const int lanes = grid_.lanes();
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (leads[static_cast<std::size_t>(lane)] != lane) continue;
+    const std::vector<LinkLoad>& loads =
+        lanes == 1 ? pattern.folded : pattern.by_lane[static_cast<std::size_t>(lane)];
+    const Picoseconds own_time = e.alone[lane] - op.latency;
+    if (loads.empty() || own_time <= 0 || op.work <= 0) continue;
+    fluid_.push_back({.start = e.start[lane],
+                      .latency = op.latency,
+                      .work = op.work,
+                      .own_time = own_time,
+                      .loads = loads});
+    places_.push_back({.role = role, .entry = entry, .lane = lane});
+  }
+}
+
+std::size_t SharedLinks::set_delay(const Place& place, Picoseconds delay) {
+  TransferEntry& e = logs_[place.role].entries()[place.entry];
+  const std::vector<int>& leads = leads_of(program_.comms[program_.ops[e.op].comm].axes);
+  const bool changed = e.delay[place.lane] != delay;
+  for (std::size_t lane = 0; lane < leads.size(); ++lane) {
+    if (leads[lane] == place.lane) e.delay[lane] = delay;
+  }
+  return changed ? 1 : 0;
+}
+
+std::size_t SharedLinks::update() {
+  fluid_.clear();
+  places_.clear();
+  for (std::size_t role = 0; role < logs_.size(); ++role) {
+    for (std::size_t entry = 0; entry < logs_[role].entries().size(); ++entry) {
+      if (logs_[role].entries()[entry].ran) add_flows(role, entry);
+    }
+  }
+  const std::vector<Picoseconds> ends = run_fluid(flows_.capacity, fluid_);
+  std::size_t changed = 0;
+  slowed_ = 0;
+  for (std::size_t f = 0; f < fluid_.size(); ++f) {
+    const FluidFlow& flow = fluid_[f];
+    const Picoseconds alone = flow.start + flow.latency + flow.own_time;
+    const Picoseconds delay = std::max<Picoseconds>(0, ends[f] - alone);
+    slowed_ += delay > 0 ? 1 : 0;
+    changed += set_delay(places_[f], delay);
+  }
+  return changed;
+}
+
+}  // namespace windtunnel
