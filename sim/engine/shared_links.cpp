@@ -52,6 +52,12 @@ void SharedLinks::add_flows(std::size_t role, std::size_t entry) {
                       .work = op.work,
                       .own_time = own_time,
                       .loads = loads});
+    swept_.push_back({.start = e.start[lane],
+                      .end = e.start[lane] + e.alone[lane] + e.delay[lane],
+                      .role = static_cast<int>(role),
+                      .point_to_point = program_.ops[e.op].kind == OpKind::send,
+                      .stream = program_.ops[e.op].stream,
+                      .lane = lane});
     places_.push_back({.role = role, .entry = entry, .lane = lane});
   }
 }
@@ -66,21 +72,50 @@ std::size_t SharedLinks::set_delay(const Place& place, Picoseconds delay) {
   return changed ? 1 : 0;
 }
 
+std::vector<Picoseconds> SharedLinks::run_round() const {
+  const std::vector<std::optional<Predecessor>> before = predecessors_of(swept_);
+  std::vector<std::vector<std::size_t>> after(fluid_.size());
+  for (std::size_t f = 0; f < fluid_.size(); ++f) {
+    if (before[f]) after[before[f]->transfer].push_back(f);
+  }
+  Fluid fluid(flows_.capacity);
+  std::vector<std::size_t> flow_of;  // [id in the fluid]
+  std::vector<Picoseconds> taken(fluid_.size());
+  const auto start = [&](std::size_t f, Picoseconds time) {
+    FluidFlow flow = fluid_[f];
+    flow.start = time;
+    fluid.start(flow);
+    flow_of.push_back(f);
+    taken[f] = -time;
+  };
+  for (std::size_t f = 0; f < fluid_.size(); ++f) {
+    if (!before[f]) start(f, fluid_[f].start);
+  }
+  while (const std::optional<Picoseconds> next = fluid.next_event()) {
+    fluid.advance_to(*next);
+    for (const Fluid::FlowId id : fluid.take_ended()) {
+      taken[flow_of[id]] += *next;
+      for (const std::size_t f : after[flow_of[id]]) start(f, *next + before[f]->gap);
+    }
+  }
+  return taken;
+}
+
 std::size_t SharedLinks::update() {
   fluid_.clear();
+  swept_.clear();
   places_.clear();
   for (std::size_t role = 0; role < logs_.size(); ++role) {
     for (std::size_t entry = 0; entry < logs_[role].entries().size(); ++entry) {
       if (logs_[role].entries()[entry].ran) add_flows(role, entry);
     }
   }
-  const std::vector<Picoseconds> ends = run_fluid(flows_.capacity, fluid_);
+  const std::vector<Picoseconds> taken = run_round();
   std::size_t changed = 0;
   slowed_ = 0;
   for (std::size_t f = 0; f < fluid_.size(); ++f) {
     const FluidFlow& flow = fluid_[f];
-    const Picoseconds alone = flow.start + flow.latency + flow.own_time;
-    const Picoseconds delay = std::max<Picoseconds>(0, ends[f] - alone);
+    const Picoseconds delay = std::max<Picoseconds>(0, taken[f] - flow.latency - flow.own_time);
     slowed_ += delay > 0 ? 1 : 0;
     changed += set_delay(places_[f], delay);
   }

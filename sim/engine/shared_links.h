@@ -2,15 +2,17 @@
 // Tier T2: transfers of different communicators that share links, by rounds of sweep and fluid.
 //
 // A sweep with the delays of the round before says when every transfer starts; the fluid of all
-// transfers (sim/network/fluid.h) says how long each then takes; that gives the delays of the next
-// round. When a round changes nothing, sweep and fluid agree: every transfer starts when the step
-// lets it and lasts as long as its links make it last.
+// transfers (sim/network/fluid.h) says how long each then takes, a start moving along with the end
+// it probably waits for (flow_chains.h); that gives the delays of the next round. When a round
+// changes nothing, sweep and fluid agree: every transfer starts when the step lets it and lasts as
+// long as its links make it last.
 
 #include <cstddef>
 #include <deque>
 #include <vector>
 
 #include "program/program.h"
+#include "sim/engine/flow_chains.h"
 #include "sim/engine/lane_grid.h"
 #include "sim/engine/link_flows.h"
 #include "sim/engine/transfer_log.h"
@@ -42,6 +44,8 @@ class SharedLinks {
   /// Lane whose group's flow the lane takes part in.
   const std::vector<int>& leads_of(std::uint8_t axes);
   void add_flows(std::size_t role, std::size_t entry);
+  /// How long each flow of the round takes.
+  std::vector<Picoseconds> run_round() const;
   std::size_t set_delay(const Place& place, Picoseconds delay);
 
   const Program& program_;
@@ -50,6 +54,7 @@ class SharedLinks {
   std::deque<TransferLog> logs_;
   std::vector<std::vector<int>> leads_;  // [axes]; empty: not worked out
   std::vector<FluidFlow> fluid_;         // of the round
+  std::vector<SweptTransfer> swept_;     // each flow in the sweep
   std::vector<Place> places_;            // of each flow
   std::int64_t slowed_ = 0;
 };

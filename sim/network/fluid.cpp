@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 #include <tuple>
-#include <utility>
 
 #include "core/check.h"
 
@@ -57,6 +56,7 @@ void Fluid::begin(FlowId id) {
   if (state.flow.work == 0) {
     state.end = now_;
     state.ended = true;
+    just_ended_.push_back(id);
     return;
   }
   state.streaming = true;
@@ -75,6 +75,7 @@ void Fluid::finish(FlowId id) {
   state.streaming = false;
   state.ended = true;
   state.rate = 0.0;
+  just_ended_.push_back(id);
   for (const LinkLoad& load : state.flow.loads) {
     std::vector<FlowId>& flows = on_link_[load.link];
     flows.erase(std::find(flows.begin(), flows.end(), id));
@@ -145,6 +146,8 @@ void Fluid::drop_void_ends() {
 }
 
 std::optional<Picoseconds> Fluid::next_event() {
+  // Rates are solved once per moment, so that ends are rounded alike whoever starts the flows.
+  if (!begins_.empty() && begins_.top().time == now_) return now_;
   solve();
   drop_void_ends();
   if (begins_.empty() && ends_.empty()) return std::nullopt;
@@ -155,7 +158,9 @@ std::optional<Picoseconds> Fluid::next_event() {
 
 void Fluid::advance_to(Picoseconds time) {
   CHECK(time >= now_, "time goes on");
-  for (std::optional<Picoseconds> next = next_event(); next && *next <= time; next = next_event()) {
+  for (;;) {
+    const std::optional<Picoseconds> next = next_event();
+    if (!next || *next > time) break;
     now_ = *next;
     while (!ends_.empty() && ends_.top().time == now_) {
       const Expected ended = ends_.top();
@@ -167,6 +172,7 @@ void Fluid::advance_to(Picoseconds time) {
       begin(begins_.top().flow);
       begins_.pop();
     }
+    if (now_ == time) break;  // rates are solved when it is known what else starts now
   }
   now_ = time;
 }

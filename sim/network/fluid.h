@@ -16,6 +16,7 @@
 #include <optional>
 #include <queue>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/units.h"
@@ -46,13 +47,16 @@ class Fluid {
   /// before it.
   std::optional<Picoseconds> next_event();
 
-  /// Precondition: time >= now(). What happens at `time` itself has happened; flows may still start
-  /// at it.
+  /// Precondition: time >= now(). What happens at `time` itself has happened, but for the end of a
+  /// flow that begins then and takes less than a picosecond: that is the next event. Flows may
+  /// still start at `time`.
   void advance_to(Picoseconds time);
 
   Picoseconds now() const { return now_; }
   /// When the flow ended; none: it has not.
   std::optional<Picoseconds> end_of(FlowId flow) const;
+  /// Flows that have ended since the last call, in the order of their ends.
+  std::vector<FlowId> take_ended() { return std::exchange(just_ended_, {}); }
   /// Bytes per second now; 0 before it begins and after it ends.
   double rate_of(FlowId flow);
 
@@ -89,7 +93,8 @@ class Fluid {
   std::deque<State> flows_;
   std::vector<std::vector<FlowId>> on_link_;  // [link] streaming flows, in their own order
   Events begins_, ends_;
-  std::vector<FlowId> changed_;  // to be solved before time passes
+  std::vector<FlowId> changed_;     // to be solved before time passes
+  std::vector<FlowId> just_ended_;  // not taken yet
   Picoseconds now_ = 0;
 };
 

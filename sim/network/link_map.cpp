@@ -85,9 +85,13 @@ LinkKind LinkMap::kind_of(std::uint32_t link) const {
   return static_cast<LinkKind>(link % kKinds);
 }
 
+int LinkMap::place_of(std::uint32_t link) const {
+  return static_cast<int>(link / kKinds);
+}
+
 std::string LinkMap::name_of(std::uint32_t link) const {
   const KindRow& row = kRows[link % kKinds];
-  return (row.of_device ? "rank " : "node ") + std::to_string(link / kKinds) + " " + row.name;
+  return (row.of_device ? "rank " : "node ") + std::to_string(place_of(link)) + " " + row.name;
 }
 
 std::vector<LinkMap::Island> LinkMap::islands_of(const std::vector<int>& members) const {

@@ -73,6 +73,8 @@ class LinkMap {
   std::vector<LinkLoad> of_transfer(int from, int to) const;
 
   LinkKind kind_of(std::uint32_t link) const;
+  /// The node or rank it belongs to.
+  int place_of(std::uint32_t link) const;
   /// "node 3 NICs out".
   std::string name_of(std::uint32_t link) const;
 
