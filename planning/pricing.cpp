@@ -83,19 +83,7 @@ class Pricer {
                           bytes};
     const auto [it, added] = transfer_items_.try_emplace(key, 0);
     if (!added) return it->second;
-    Coordinates at;
-    at.pp = role;
-    const int rank = rank_of(dense_grid(program_.mesh), at);
-    CollectiveQuery query;
-    query.bytes = bytes;
-    if (p2p) {
-      query.kind = CommKind::send_recv;
-      query.placement = place_pipeline_hop(cluster_, program_.mesh, rank, op.peer);
-    } else {
-      query.kind = comm_kind(op.collective);
-      query.placement = place_group(cluster_, program_.mesh, program_.comms[op.comm], rank);
-    }
-    it->second = add(model_.collective(query), kNone, index);
+    it->second = add(model_.collective(transfer_query(program_, cluster_, op, role)), kNone, index);
     return it->second;
   }
 
@@ -136,6 +124,22 @@ std::vector<Seconds> nominal_seconds(const PricedProgram& priced) {
 }
 
 }  // namespace
+
+CollectiveQuery transfer_query(const Program& program, const Cluster& cluster, const Op& op,
+                               int role) {
+  Coordinates at;
+  at.pp = role;
+  const int rank = rank_of(dense_grid(program.mesh), at);
+  CollectiveQuery query{.bytes = bytes_of(op.dtype, op.elements)};
+  if (op.kind == OpKind::send) {
+    query.kind = CommKind::send_recv;
+    query.placement = place_pipeline_hop(cluster, program.mesh, rank, op.peer);
+  } else {
+    query.kind = comm_kind(op.collective);
+    query.placement = place_group(cluster, program.mesh, program.comms[op.comm], rank);
+  }
+  return query;
+}
 
 PricedProgram price(const Program& program, const CostModel& model, const Cluster& cluster,
                     const PricingOptions& options) {

@@ -33,6 +33,10 @@ struct PricedProgram {
   std::vector<std::uint32_t> item_of_op;  // kNone: the op takes no time
 };
 
+/// What the cost model is asked for a role's collective or send.
+CollectiveQuery transfer_query(const Program& program, const Cluster& cluster, const Op& op,
+                               int role);
+
 /// On a real device.
 PricedProgram price(const Program& program, const CostModel& model, const Cluster& cluster,
                     const PricingOptions& options);

@@ -11,11 +11,6 @@ namespace {
 constexpr double kAbsentEfficiency = 0.9;   // a network the profile says nothing of
 constexpr double kIncludedLatencyUs = 2.0;  // wire latency inside NCCL's 14 us hop (InfiniBand)
 
-double efficiency(const Profile& profile, NetworkType network) {
-  const auto at = profile.links.network_efficiency.find(network);
-  return at == profile.links.network_efficiency.end() ? kAbsentEfficiency : at->second.value;
-}
-
 double node_bandwidth(const Placement& p) {
   return p.nic_bandwidth.value * p.nics_per_node / p.groups_sharing_nics;
 }
@@ -34,6 +29,11 @@ GpuGeneration generation_of(const Profile& profile) {
 
 }  // namespace
 
+double network_efficiency(const Profile& profile, NetworkType network) {
+  const auto at = profile.links.network_efficiency.find(network);
+  return at == profile.links.network_efficiency.end() ? kAbsentEfficiency : at->second.value;
+}
+
 Reach reach_of(const Placement& p) {
   if (p.domains <= 1) return Reach::nvlink;
   return p.nodes <= 1 ? Reach::pcie : Reach::network;
@@ -42,14 +42,14 @@ Reach reach_of(const Placement& p) {
 BytesPerSecond group_network_bandwidth(const Profile& profile, const Placement& p) {
   CHECK(p.nics_per_node > 0 && p.nic_bandwidth.value > 0.0, "a group over nodes has a network");
   const double per_node = std::min(node_bandwidth(p), device_bandwidth(p) * p.per_node) *
-                          efficiency(profile, p.network) / p.oversubscription;
+                          network_efficiency(profile, p.network) / p.oversubscription;
   return {per_node * p.nodes / p.domains};
 }
 
 BytesPerSecond pair_network_bandwidth(const Profile& profile, const Placement& p) {
   CHECK(p.nics_per_node > 0 && p.nic_bandwidth.value > 0.0, "a group over nodes has a network");
-  return {std::min(device_bandwidth(p), node_bandwidth(p)) * efficiency(profile, p.network) /
-          p.oversubscription};
+  return {std::min(device_bandwidth(p), node_bandwidth(p)) *
+          network_efficiency(profile, p.network) / p.oversubscription};
 }
 
 double extra_network_us(const Placement& p) {

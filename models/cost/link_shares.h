@@ -20,6 +20,9 @@ enum class Reach : std::uint8_t { nvlink, pcie, network };
 
 Reach reach_of(const Placement& placement);
 
+/// Part of a NIC's rate by data sheet that is reached.
+double network_efficiency(const Profile& profile, NetworkType network);
+
 /// Bus bandwidth of a group between its islands. Precondition: reach_of(p) == Reach::network.
 BytesPerSecond group_network_bandwidth(const Profile& profile, const Placement& p);
 
