@@ -31,6 +31,23 @@ void add(Loads& sum, const Loads& loads) {
   for (const auto& [link, weight] : loads) sum[link] += weight;
 }
 
+/// Gradient norm, loss: latency alone.
+bool is_one_number(const Op& op) {
+  return op.elements <= 1;
+}
+
+/// The segments that a role calls in a step, each once.
+std::vector<const Segment*> segments_of(const Program& program, const Role& role) {
+  std::vector<bool> seen(program.segments.size(), false);
+  std::vector<const Segment*> segments;
+  for (const Call& call : role.calls) {
+    if (seen[call.segment]) continue;
+    seen[call.segment] = true;
+    segments.push_back(&program.segments[call.segment]);
+  }
+  return segments;
+}
+
 /// An op's flow on its way to be one.
 struct Candidate {
   std::size_t role = 0;
@@ -53,12 +70,8 @@ class FlowPricer {
   LinkFlows run() {
     for (std::size_t role = 0; role < q_.program.roles.size(); ++role) {
       flows_.of_role.emplace_back(q_.program.ops.size());
-      std::vector<bool> seen(q_.program.segments.size(), false);
-      for (const Call& call : q_.program.roles[role].calls) {
-        if (seen[call.segment]) continue;
-        seen[call.segment] = true;
-        const Segment& segment = q_.program.segments[call.segment];
-        for (std::uint32_t op = segment.op_begin; op < segment.op_end; ++op) consider(role, op);
+      for (const Segment* segment : segments_of(q_.program, q_.program.roles[role])) {
+        for (std::uint32_t op = segment->op_begin; op < segment->op_end; ++op) consider(role, op);
       }
     }
     keep_shared_links();
@@ -76,7 +89,7 @@ class FlowPricer {
     const Op& op = q_.program.ops[index];
     const bool send = op.kind == OpKind::send;
     if (!send && op.kind != OpKind::collective) return;
-    if (op.elements <= 1) return;  // one number (gradient norm, loss) is latency alone
+    if (is_one_number(op)) return;
     const int kind = send ? -1 : static_cast<int>(op.collective);
     const auto [place, added] = geometries_.try_emplace(Where(role, op.comm, kind, op.peer));
     if (added) place->second = geometry(role, op);
@@ -239,6 +252,23 @@ class FlowPricer {
 };
 
 }  // namespace
+
+bool passes_wait_for_network(const Program& program, const Cluster& cluster) {
+  std::set<std::pair<std::size_t, std::uint32_t>> asked;  // role, comm
+  for (std::size_t role = 0; role < program.roles.size(); ++role) {
+    for (const Segment* segment : segments_of(program, program.roles[role])) {
+      for (std::uint32_t i = segment->op_begin; i < segment->op_end; ++i) {
+        const Op& op = program.ops[i];
+        if (op.kind != OpKind::collective || op.stream != Stream::compute) continue;
+        if (op.phase != Phase::forward && op.phase != Phase::backward) continue;
+        if (is_one_number(op) || !asked.insert({role, op.comm}).second) continue;
+        const Placement p = transfer_query(program, cluster, op, static_cast<int>(role)).placement;
+        if (p.nodes > 1 && p.domains > 1) return true;
+      }
+    }
+  }
+  return false;
+}
 
 LinkFlows price_flows(const FlowQuestion& question) {
   return FlowPricer(question).run();

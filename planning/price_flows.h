@@ -11,8 +11,6 @@
 // PCIe are left to the prices and to T1. Folded, the links of the nodes of each stage's first rank
 // stand for all, as the first rank's placement does in pricing.
 
-#include <cstdint>
-
 #include "models/cost/cost_model.h"
 #include "planning/pricing.h"
 #include "program/program.h"
@@ -30,6 +28,11 @@ struct FlowQuestion {
   LinkSpeeds speeds;
   Ranks ranks = Ranks::folded;  // all: flows per group too, for a step that is not folded
 };
+
+/// Whether some role's forward or backward holds a collective over the network on the compute
+/// stream: such a collective holds up the pass, again and again, so what slows it counts in full.
+/// O(distinct communicators and roles).
+bool passes_wait_for_network(const Program& program, const Cluster& cluster);
 
 /// Flows of the ops whose links transfers of another communicator, on another stream, could fill
 /// with them; none: there is no such link.

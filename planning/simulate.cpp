@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/nearest_name.h"
 #include "models/architectures/parameters.h"
+#include "models/cost/link_shares.h"
 #include "models/cost/peak_rate.h"
 #include "models/cost/profile.h"
 #include "models/cost/profile_cost.h"
@@ -17,6 +18,7 @@
 #include "planning/breakdown.h"
 #include "planning/memory_answer.h"
 #include "planning/plan_lines.h"
+#include "planning/price_flows.h"
 #include "planning/pricing.h"
 #include "planning/provenance.h"
 #include "planning/report_head.h"
@@ -26,6 +28,7 @@
 #include "report/bottleneck.h"
 #include "scenarios/scenario_place.h"
 #include "sim/engine/simulate_step.h"
+#include "sim/network/placement.h"
 
 namespace windtunnel {
 
@@ -113,6 +116,21 @@ std::future<void> verify_beside(const Program& program) {
   return std::async(std::launch::async, [&program] { verify(program); });
 }
 
+PricedProgram price_on_device(const Program& program, const ProfileCostModel& model,
+                              const Cluster& cluster, const SimulateOptions& options) {
+  PricedProgram priced =
+      price(program, model, cluster, {.draws = 1 + options.draws, .seed = options.seed});
+  const bool shares =
+      options.sharing == NetworkSharing::always ||
+      (options.sharing == NetworkSharing::automatic && passes_wait_for_network(program, cluster));
+  if (!shares || !cluster.network) return priced;
+  LinkSpeeds speeds;
+  speeds.nic_share = network_efficiency(model.profile(), network_type(cluster.network->kind));
+  priced.costs.flows = price_flows(
+      {.program = program, .priced = priced, .model = model, .cluster = cluster, .speeds = speeds});
+  return priced;
+}
+
 }  // namespace
 
 Lowered lower_scenario(const Scenario& scenario) {
@@ -136,12 +154,16 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
                         [&] { return memory_answer(out.lowered, model->profile()); });
   }
   const PricedProgram priced = unit ? price_unit(program, scenario.cluster)
-                                    : price(program, *model, scenario.cluster,
-                                            {.draws = 1 + options.draws, .seed = options.seed});
+                                    : price_on_device(program, *model, scenario.cluster, options);
   verified.get();
   out.report.traffic = traffic_rows(program);
   const StepTiming timing = simulate_step(program, priced.costs);
   fill_time(out.report, out.lowered, timing);
+  if (!timing.sharing.settled) {
+    out.report.assumptions.push_back(fmt::format(
+        "transfers that share the network did not settle in {} rounds: the last one counts",
+        timing.sharing.rounds));
+  }
   if (options.draws == 0) {
     out.report.step_time_interval_s = {out.report.step_time_s, out.report.step_time_s};
   }

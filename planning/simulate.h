@@ -13,10 +13,18 @@
 
 namespace windtunnel {
 
+/// What transfers of different communicators on one network do to each other (tier T2).
+enum class NetworkSharing : std::uint8_t {
+  automatic,  // they share it where forward or backward wait for it: docs/engine.md
+  never,
+  always
+};
+
 struct SimulateOptions {
   int draws = 32;  // draws of the uncertain costs for the interval; 0: no interval
   std::uint64_t seed = 1;
   bool trace = false;  // keep the trace of the nominal step
+  NetworkSharing sharing = NetworkSharing::automatic;
 };
 
 /// A lowered scenario with everything the simulations of it share.

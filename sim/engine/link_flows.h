@@ -42,7 +42,8 @@ struct LinkFlows {
 /// How a step with flows was come by.
 struct LinkSharing {
   int rounds = 0;           // sweeps; 0: T2 was off
-  bool settled = true;      // the last round changed nothing
+  bool settled = true;      // the last round changed nothing; else the last delays count, or none
+                            // where they would leave the clock's range
   std::int64_t slowed = 0;  // transfers that took longer than alone, of all lanes' groups
 };
 

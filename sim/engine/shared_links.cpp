@@ -6,6 +6,14 @@
 
 namespace windtunnel {
 
+namespace {
+
+/// All delays one after another, which no step waits longer for: a quarter of the clock's range
+/// (27 days). The prices have their own bound far below the rest.
+constexpr double kMostDelay = 0x1p61;
+
+}  // namespace
+
 SharedLinks::SharedLinks(const Program& program, const LinkFlows& flows, const LaneGrid& grid)
     : program_(program), flows_(flows), grid_(grid), leads_(std::size_t{2} * kAxisPp) {
   CHECK(grid.draws == 1, "links are shared once for all draws");
@@ -101,7 +109,14 @@ std::vector<Picoseconds> SharedLinks::run_round() const {
   return taken;
 }
 
-std::size_t SharedLinks::update() {
+void SharedLinks::forget_delays() {
+  for (TransferLog& log : logs_) {
+    for (TransferEntry& entry : log.entries()) std::fill_n(entry.delay, grid_.lanes(), 0);
+  }
+  slowed_ = 0;
+}
+
+std::optional<std::size_t> SharedLinks::update() {
   fluid_.clear();
   swept_.clear();
   places_.clear();
@@ -113,11 +128,17 @@ std::size_t SharedLinks::update() {
   const std::vector<Picoseconds> taken = run_round();
   std::size_t changed = 0;
   slowed_ = 0;
+  double together = 0;
   for (std::size_t f = 0; f < fluid_.size(); ++f) {
     const FluidFlow& flow = fluid_[f];
     const Picoseconds delay = std::max<Picoseconds>(0, taken[f] - flow.latency - flow.own_time);
     slowed_ += delay > 0 ? 1 : 0;
+    together += static_cast<double>(delay);
     changed += set_delay(places_[f], delay);
+  }
+  if (together > kMostDelay) {
+    forget_delays();
+    return std::nullopt;
   }
   return changed;
 }

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "program/program.h"
@@ -30,8 +31,9 @@ class SharedLinks {
   std::deque<TransferLog>& logs() { return logs_; }
   void rewind();
 
-  /// The fluid of what the logs hold; writes the delays and returns how many of them changed.
-  std::size_t update();
+  /// The fluid of what the logs hold; writes the delays and returns how many of them changed. None:
+  /// the next sweep could leave the clock's range, so all delays are 0 again.
+  std::optional<std::size_t> update();
   /// Transfers that take longer than alone, counted once per group.
   std::int64_t slowed() const { return slowed_; }
 
@@ -47,6 +49,7 @@ class SharedLinks {
   /// How long each flow of the round takes.
   std::vector<Picoseconds> run_round() const;
   std::size_t set_delay(const Place& place, Picoseconds delay);
+  void forget_delays();
 
   const Program& program_;
   const LinkFlows& flows_;

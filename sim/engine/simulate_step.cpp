@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/check.h"
@@ -149,7 +150,9 @@ StepTiming sweep_with_shared_links(const Sweep::Step& step, const StepOptions& o
     shared.rewind();
     timing = Sweep(round, grid).run();
     ++sharing.rounds;
-    sharing.settled = shared.update() == 0;
+    const std::optional<std::size_t> changed = shared.update();
+    if (!changed) break;
+    sharing.settled = *changed == 0;
   }
   sharing.slowed = shared.slowed();
   if (step.costs.draws > 1 || options.trace || !sharing.settled) {

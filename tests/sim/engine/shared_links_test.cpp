@@ -218,6 +218,25 @@ TEST(SharedLinks, DrawsAreDelayedInProportion) {
   EXPECT_EQ(timing.step_time[1], units(24));
 }
 
+TEST(SharedLinks, DelaysBeyondTheClockAreGivenUp) {
+  // Two chains of 40 collectives of 10^5 s: all would take twice as long, 8 * 10^6 s of delays.
+  Toy toy({.tp = 2, .dp = 2});
+  const auto dp = toy.comm("dp", kAxisDp);
+  const auto tp = toy.comm("tp", kAxisTp);
+  constexpr int kChain = 40;
+  toy.segment("step");
+  for (int k = 0; k < kChain; ++k) {
+    toy.collective(dp, units(1e11), Stream::dp);
+    toy.collective(tp, units(1e11), Stream::tp);
+  }
+  toy.call(0, 0);
+  give_links(toy, {kUnitRate});
+  for (std::uint32_t op = 0; op < 2 * kChain; ++op) flow(toy, 0, op, {{0, 1.0}}, 1e11);
+  const StepTiming timing = simulate_step(toy.program, toy.costs);
+  EXPECT_FALSE(timing.sharing.settled);
+  EXPECT_EQ(timing.step_time[0], kChain * units(1e11));
+}
+
 /// Flows for about two in three of a random program's transfers, over `links` links of the given
 /// capacity: every group of a role loads the same links, so ranks stay alike.
 void random_flows(Toy& toy, std::uint64_t seed, double capacity) {
@@ -327,6 +346,26 @@ TEST(SharedLinks, StartsAndEndsAgreeWithTheFluid) {
     for (std::size_t f = 0; f < flows.size(); ++f) ASSERT_EQ(ends[f], expected[f]) << "flow " << f;
   }
   RecordProperty("most_rounds", most_rounds);
+}
+
+TEST(SharedLinks, SettlesBesideComputeThatItSlows) {
+  // With T1 a delayed transfer slows compute for longer, which moves the transfers after it.
+  for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Toy toy = toy::random_program(seed);
+    random_flows(toy, seed, 1.0);
+    for (auto& of_class : toy.costs.theft.compute) of_class.fill(0.25);
+    toy.costs.theft.transfer.fill(0.125);
+    const StepTiming timing = simulate_step(toy.program, toy.costs);
+    ASSERT_TRUE(timing.sharing.settled);
+    for (std::size_t role = 0; role < timing.roles.size(); ++role) {
+      Picoseconds sum = 0;
+      for (std::size_t c = 0; c < timing.categories.size(); ++c) {
+        sum += timing.time(static_cast<int>(role), c, 0);
+      }
+      ASSERT_EQ(sum, timing.step_time[0]);
+    }
+  }
 }
 
 }  // namespace
