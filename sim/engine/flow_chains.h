@@ -1,14 +1,16 @@
 #pragma once
-// Which transfer a transfer probably waits for, so that the fluid of a round can move its start
-// when that one ends later than the sweep thought.
+// Which transfers a transfer comes after, so that the fluid of a round can move its start when they
+// end later than the sweep thought.
 //
-// A guess only decides how many rounds T2 takes: once sweep and fluid agree on every end, a start
-// counted from another transfer's end is the sweep's own start. Without it, transfers that follow
-// each other would pile up in the fluid as if none of them had been delayed, and each round would
-// settle a few of them only.
+// Two kinds. Transfers of one stream follow each other, so one never begins before the end of the
+// one before. And a collective follows the compute stream: when the last collective there ends
+// later, so does the compute behind it, and the next collective begins that much later. The second
+// is a guess, but a guess only decides how many rounds T2 takes: once sweep and fluid agree on
+// every end, a start counted from another transfer's end is the sweep's own start. Without both,
+// transfers would pile up in the fluid as if none of them had been delayed.
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -26,15 +28,18 @@ struct SweptTransfer {
   int lane = 0;
 };
 
-struct Predecessor {
-  std::size_t transfer = 0;
-  Picoseconds gap = 0;  // from its end to the start
+/// What a transfer comes after; kNothing where there is none.
+struct Order {
+  static constexpr std::size_t kNothing = SIZE_MAX;
+  std::size_t behind = kNothing;   // starts at its end or later
+  std::size_t follows = kNothing;  // starts `gap` after its end
+  Picoseconds gap = 0;
 };
 
-/// Of each collective: the one before it on its stream, where that ends when it starts; else the
-/// latest one to end before it on its role's compute stream. None: there is no such collective, or
-/// it is a point-to-point transfer, which waits for other roles as often as for its own.
-/// Precondition: every transfer takes time. O(n log n).
-std::vector<std::optional<Predecessor>> predecessors_of(std::span<const SweptTransfer> transfers);
+/// Of each transfer: behind the one that ended last before it on its stream. A collective follows
+/// that one if it starts at its end, else the latest collective before it on its role's compute
+/// stream; a point-to-point transfer waits for other roles as often as for its own, so it follows
+/// none. Precondition: every transfer takes time. O(n log n).
+std::vector<Order> order_of(std::span<const SweptTransfer> transfers);
 
 }  // namespace windtunnel

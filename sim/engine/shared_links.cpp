@@ -81,29 +81,39 @@ std::size_t SharedLinks::set_delay(const Place& place, Picoseconds delay) {
 }
 
 std::vector<Picoseconds> SharedLinks::run_round() const {
-  const std::vector<std::optional<Predecessor>> before = predecessors_of(swept_);
+  const std::vector<Order> orders = order_of(swept_);
   std::vector<std::vector<std::size_t>> after(fluid_.size());
-  for (std::size_t f = 0; f < fluid_.size(); ++f) {
-    if (before[f]) after[before[f]->transfer].push_back(f);
-  }
+  std::vector<int> awaited(fluid_.size(), 0);
+  std::vector<Picoseconds> starts(fluid_.size());
   Fluid fluid(flows_.capacity);
   std::vector<std::size_t> flow_of;  // [id in the fluid]
-  std::vector<Picoseconds> taken(fluid_.size());
-  const auto start = [&](std::size_t f, Picoseconds time) {
+  const auto start = [&](std::size_t f) {
     FluidFlow flow = fluid_[f];
-    flow.start = time;
+    flow.start = starts[f];
     fluid.start(flow);
     flow_of.push_back(f);
-    taken[f] = -time;
   };
   for (std::size_t f = 0; f < fluid_.size(); ++f) {
-    if (!before[f]) start(f, fluid_[f].start);
+    const Order& order = orders[f];
+    starts[f] = order.follows == Order::kNothing ? fluid_[f].start : 0;
+    for (const std::size_t before : {order.behind, order.follows}) {
+      if (before == Order::kNothing) continue;
+      after[before].push_back(f);
+      ++awaited[f];
+    }
+    if (awaited[f] == 0) start(f);
   }
+  std::vector<Picoseconds> taken(fluid_.size());
   while (const std::optional<Picoseconds> next = fluid.next_event()) {
     fluid.advance_to(*next);
     for (const Fluid::FlowId id : fluid.take_ended()) {
-      taken[flow_of[id]] += *next;
-      for (const std::size_t f : after[flow_of[id]]) start(f, *next + before[f]->gap);
+      const std::size_t ended = flow_of[id];
+      taken[ended] = *next - starts[ended];
+      for (const std::size_t f : after[ended]) {
+        const Picoseconds gap = orders[f].follows == ended ? orders[f].gap : 0;
+        starts[f] = std::max(starts[f], *next + gap);
+        if (--awaited[f] == 0) start(f);
+      }
     }
   }
   return taken;
