@@ -180,7 +180,7 @@ class FlowPricer {
     const auto fit = [&](const Loads& loads) {
       std::vector<LinkLoad> result;
       for (const auto& [link, weight] : loads) {
-        const double most = map_.capacity()[link] / (rate * geometry.folded.at(link));
+        const double most = map_.capacity(link) / (rate * geometry.folded.at(link));
         result.push_back({.link = link, .weight = weight * std::min(1.0, most)});
       }
       return result;
@@ -213,7 +213,7 @@ class FlowPricer {
     for (const auto& [link, use] : uses) {
       double demand = 0;
       for (const auto& [user, most] : use.most) demand += most;
-      const bool fills = demand > map_.capacity()[link] * (1 + kRounding);
+      const bool fills = demand > map_.capacity(link) * (1 + kRounding);
       if (use.comms.size() > 1 && use.streams.size() > 1 && fills) {
         shared.emplace(link, static_cast<std::uint32_t>(shared.size()));
       }
@@ -223,7 +223,7 @@ class FlowPricer {
 
   void keep_shared_links() {
     const std::map<std::uint32_t, std::uint32_t> shared = shared_links();
-    for (const auto& [link, number] : shared) flows_.capacity.push_back(map_.capacity()[link]);
+    for (const auto& [link, number] : shared) flows_.capacity.push_back(map_.capacity(link));
     const auto keep = [&](std::vector<LinkLoad>& loads) {
       std::erase_if(loads, [&](const LinkLoad& load) { return !shared.contains(load.link); });
       for (LinkLoad& load : loads) load.link = shared.at(load.link);

@@ -70,10 +70,16 @@ class LinkMap::Sum {
 };
 
 LinkMap::LinkMap(const Cluster& cluster, const LinkSpeeds& speeds)
-    : cluster_(cluster), uplinks_(cluster.network && cluster.network->oversubscription > 1) {
-  for (std::int64_t place = 0; place < cluster.devices(); ++place) {
-    for (const KindRow& row : kRows) capacity_.push_back(speed_of(row.kind, cluster, speeds));
-  }
+    : cluster_(cluster),
+      speeds_(speeds),
+      uplinks_(cluster.network && cluster.network->oversubscription > 1) {}
+
+std::uint32_t LinkMap::links() const {
+  return static_cast<std::uint32_t>(cluster_.devices()) * kKinds;
+}
+
+double LinkMap::capacity(std::uint32_t link) const {
+  return speed_of(kind_of(link), cluster_, speeds_);
 }
 
 // A row of kinds per place; those of nodes are used in the first rows only.

@@ -64,8 +64,9 @@ class LinkMap {
  public:
   LinkMap(const Cluster& cluster, const LinkSpeeds& speeds);
 
-  /// [link] bytes per second.
-  const std::vector<double>& capacity() const { return capacity_; }
+  std::uint32_t links() const;
+  /// Bytes per second; 0 where the cluster has no such link.
+  double capacity(std::uint32_t link) const;
 
   /// Loads of a collective, sorted by link; empty for one member. Preconditions: members are
   /// ascending ranks of the cluster; kind is not send_recv.
@@ -90,8 +91,8 @@ class LinkMap {
   std::uint32_t link(LinkKind kind, int place) const;
 
   Cluster cluster_;
+  LinkSpeeds speeds_;
   bool uplinks_;
-  std::vector<double> capacity_;
 };
 
 /// Loads of the group `rank` belongs to; empty when the communicator leaves it out.

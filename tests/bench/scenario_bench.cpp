@@ -58,6 +58,14 @@ void BM_SimulateWithInterval(benchmark::State& state) {
   count_memory(state);
 }
 
+/// The nominal answer with every transfer's flow on the network (tier T2), which this scenario's
+/// plan does not ask for by itself.
+void BM_SimulateSharedNetwork(benchmark::State& state) {
+  const SimulateOptions options{.draws = 0, .sharing = NetworkSharing::always};
+  for (auto _ : state) benchmark::DoNotOptimize(simulate(largest(), options));
+  count_memory(state);
+}
+
 /// What `check` answers. Target: 100 ms.
 void BM_Check(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(check(largest()));
@@ -92,6 +100,7 @@ BENCHMARK(BM_Verify)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Memory)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(BM_SimulateFolded)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(BM_SimulateWithInterval)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_SimulateSharedNetwork)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(BM_Check)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(BM_UnfoldedLockstep)->Unit(benchmark::kSecond)->UseRealTime()->Iterations(1);
 BENCHMARK(BM_UnfoldedJitter)->Unit(benchmark::kSecond)->UseRealTime()->Iterations(1);

@@ -39,8 +39,8 @@ std::map<LinkKind, double> by_kind(const LinkMap& map, const std::vector<LinkLoa
 }
 
 double capacity(const LinkMap& map, const std::string& name) {
-  for (std::uint32_t link = 0; link < map.capacity().size(); ++link) {
-    if (map.name_of(link) == name) return map.capacity()[link];
+  for (std::uint32_t link = 0; link < map.links(); ++link) {
+    if (map.name_of(link) == name) return map.capacity(link);
   }
   return -1;
 }
