@@ -89,12 +89,12 @@ TEST(Fluid, LatencyIsNotShared) {
 }
 
 TEST(Fluid, OwnTimeIsExactWithoutSharing) {
-  // Durations that no sum of doubles gives back.
+  // Up to a day: more picoseconds than a double holds, so no quotient of doubles gives them back.
   const std::vector<LinkLoad> quarter{{0, 0.25}};
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     std::vector<FluidFlow> flows;
     for (std::uint64_t f = 0; f < 4; ++f) {
-      const auto time = static_cast<Picoseconds>(counter_hash(seed, f) % 1'000'000'007) + 1;
+      const auto time = static_cast<Picoseconds>(counter_hash(seed, f) % (86'400 * kSecond)) + 1;
       FluidFlow flow{.start = time % 1001,
                      .latency = time % 77,
                      .work = 1e-12 * double(time),
