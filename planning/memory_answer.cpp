@@ -87,6 +87,12 @@ DeviceMemory device_memory(const Profile& profile, const ResolvedScenario& resol
   const MemoryFigures& m = profile.memory;
   const Stack& stack = resolved.scenario.stack;
   DeviceMemory d;
+  if (profile.calibration) {
+    // The ranks of a node share its memory, and have no driver, no NCCL and no cuBLAS.
+    d.capacity_bytes = bytes_of(m.usable_bytes) / resolved.scenario.cluster.devices_per_node;
+    d.context_bytes = bytes_of(m.context_bytes);
+    return d;
+  }
   d.capacity_bytes = bytes_of(m.usable_bytes);
   d.context_bytes = bytes_of(loads_modules_lazily(stack) ? m.context_bytes : m.context_eager_bytes);
   if (!has_torch_113(stack)) d.context_bytes = kTorch110ContextBytes;

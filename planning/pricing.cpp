@@ -18,9 +18,6 @@ namespace {
 /// (2507.03114). Transfers: the reverse effect is smaller; no public figure separates it, so none
 /// is assumed.
 constexpr double kComputeBesideCollective = 0.189;
-/// Launches the host may be ahead: the depth of the driver's launch queue (CUDA programming
-/// practice; see docs/engine.md).
-constexpr int kRunAhead = 1024;
 
 /// Where an op's transfer runs: role pairs for point-to-point, the role for collectives.
 using TransferKey =
@@ -105,13 +102,24 @@ double factor(const CostModel& model, const PricedItem& item, std::uint64_t item
   return std::exp(model.class_sigma(item.cost.cls) * z_class + item.cost.sigma * z_item);
 }
 
-Theft compute_theft() {
+Theft gpu_theft() {
   Theft theft;
   for (const KernelClass cls : {KernelClass::gemm, KernelClass::attention, KernelClass::memory}) {
     for (std::size_t k = 0; k < static_cast<std::size_t>(TransferKind::point_to_point); ++k) {
       theft.compute[static_cast<std::size_t>(cls)][k] = kComputeBesideCollective;
     }
   }
+  return theft;
+}
+
+/// Ranks that share a machine move messages with the processors they compute with, so a message
+/// counts as the collective that was measured.
+Theft measured_theft(const OverlapFigures& overlap) {
+  Theft theft;
+  for (const auto& [cls, share] : overlap.compute_beside_collective) {
+    theft.compute[static_cast<std::size_t>(cls)].fill(share);
+  }
+  theft.transfer.fill(overlap.collective_beside_compute);
   return theft;
 }
 
@@ -157,8 +165,8 @@ PricedProgram price(const Program& program, const CostModel& model, const Cluste
   }
   StepCosts& costs = priced.costs;
   costs.draws = options.draws;
-  costs.run_ahead = kRunAhead;
-  costs.theft = compute_theft();
+  costs.run_ahead = options.run_ahead;
+  costs.theft = options.overlap ? measured_theft(*options.overlap) : gpu_theft();
   costs.duration.assign(program.ops.size() * draws, 0);
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     const std::uint32_t item = priced.item_of_op[op];

@@ -6,8 +6,10 @@
 // equal shapes too.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "models/cost/calibration.h"
 #include "models/cost/cost_model.h"
 #include "program/program.h"
 #include "scenarios/scenario.h"
@@ -15,9 +17,15 @@
 
 namespace windtunnel {
 
+/// Launches the host may be ahead of a GPU: the depth of the driver's launch queue (CUDA
+/// programming practice; see docs/engine.md).
+constexpr int kDriverQueue = 1024;
+
 struct PricingOptions {
   int draws = 1;  // the nominal one included
   std::uint64_t seed = 1;
+  int run_ahead = kDriverQueue;             // 0: no bound
+  std::optional<OverlapFigures> overlap{};  // measured; none: what is known of GPUs
 };
 
 /// One distinct cost and how it was come by.

@@ -10,7 +10,6 @@
 #include "core/nearest_name.h"
 #include "models/architectures/parameters.h"
 #include "models/cost/link_shares.h"
-#include "models/cost/peak_rate.h"
 #include "models/cost/profile.h"
 #include "models/cost/profile_cost.h"
 #include "plan/lower.h"
@@ -23,6 +22,7 @@
 #include "planning/provenance.h"
 #include "planning/report_head.h"
 #include "planning/traffic.h"
+#include "planning/require_prices.h"
 #include "planning/utilization.h"
 #include "program/verify.h"
 #include "report/bottleneck.h"
@@ -33,17 +33,6 @@
 namespace windtunnel {
 
 namespace {
-
-/// A type the device does not multiply in has no time.
-void require_rate(const Lowered& lowered, const Profile& profile) {
-  const Dtype compute = lowered.resolved.plan.compute;
-  if (has_peak_rate(profile, compute)) return;
-  const Scenario& s = lowered.resolved.scenario;
-  throw InputError({diagnostic_at(s, "plan.precision.compute",
-                                  fmt::format("the profile of {} has no rate of {} products",
-                                              s.cluster.device, name_of(compute)),
-                                  "a type the profile lists under chip.tensor_flops")});
-}
 
 /// Half width of a two-sided 90 % interval of a normal, in standard deviations.
 constexpr double kNinetyPercent = 1.645;
@@ -112,6 +101,15 @@ Lowered draft_scenario(const Scenario& scenario) {
   return out;
 }
 
+/// A calibrated device is the CPU: its streams' queues have no end.
+PricingOptions pricing_options(const Profile& profile, const SimulateOptions& options) {
+  PricingOptions pricing{.draws = 1 + options.draws, .seed = options.seed};
+  if (!profile.calibration) return pricing;
+  pricing.run_ahead = 0;
+  pricing.overlap = profile.calibration->overlap.value_or(OverlapFigures{});
+  return pricing;
+}
+
 std::future<void> verify_beside(const Program& program) {
   return std::async(std::launch::async, [&program] { verify(program); });
 }
@@ -119,7 +117,7 @@ std::future<void> verify_beside(const Program& program) {
 PricedProgram price_on_device(const Program& program, const ProfileCostModel& model,
                               const Cluster& cluster, const SimulateOptions& options) {
   PricedProgram priced =
-      price(program, model, cluster, {.draws = 1 + options.draws, .seed = options.seed});
+      price(program, model, cluster, pricing_options(model.profile(), options));
   const bool shares =
       options.sharing == NetworkSharing::always ||
       (options.sharing == NetworkSharing::automatic && passes_wait_for_network(program, cluster));
@@ -149,7 +147,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
   std::future<MemoryAnswer> memory;  // needs no clock, so it runs beside the sweep
   if (!unit) {
     model.emplace(profile_of(scenario));
-    require_rate(out.lowered, model->profile());
+    require_prices(out.lowered, model->profile());
     memory = std::async(std::launch::async,
                         [&] { return memory_answer(out.lowered, model->profile()); });
   }

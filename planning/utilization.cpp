@@ -2,29 +2,10 @@
 
 #include "core/check.h"
 #include "models/architectures/flops.h"
-#include "models/cost/attention_cost.h"
-#include "models/cost/gemm_problem.h"
 #include "models/cost/peak_rate.h"
+#include "models/cost/shape_work.h"
 
 namespace windtunnel {
-
-namespace {
-
-double flops_of(const Shape& shape) {
-  switch (row_of(shape.kernel).cls) {
-    case KernelClass::gemm: {
-      double sum = 0.0;
-      for (const GemmProblem& problem : gemm_problems(shape)) sum += problem.flops();
-      return sum;
-    }
-    case KernelClass::attention:
-      return attention_flops(shape);
-    default:
-      return 0.0;
-  }
-}
-
-}  // namespace
 
 Flops executed_flops(const Program& program) {
   std::vector<double> of_segment;
@@ -32,7 +13,7 @@ Flops executed_flops(const Program& program) {
     double sum = 0.0;
     for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
       const Op& op = program.ops[i];
-      if (op.kind == OpKind::compute) sum += flops_of(program.shapes[op.shape]);
+      if (op.kind == OpKind::compute) sum += shape_work(program.shapes[op.shape]).flops;
     }
     of_segment.push_back(sum);
   }
@@ -48,7 +29,7 @@ Flops executed_flops(const Program& program) {
 void fill_utilization(StepReport& report, const ResolvedScenario& resolved, const Program& program,
                       const Profile& profile) {
   const Scenario& s = resolved.scenario;
-  if (report.step_time_s <= 0) return;
+  if (report.step_time_s <= 0 || !has_peak_rate(profile, resolved.plan.compute)) return;
   const FlopConvention* convention = find_flop_convention("megatron");
   CHECK(convention != nullptr, "the convention is a row of the table");
   const FlopQuery query{.sequence = s.batch.sequence};

@@ -6,7 +6,7 @@ namespace windtunnel {
 
 const char* name_of(CostClass cls) {
   static constexpr std::array kNames = {"exact",  "gemm",    "attention", "memory",
-                                        "nvlink", "network", "host"};
+                                        "nvlink", "network", "host",      "shared_memory"};
   CHECK(cls < CostClass::count, "cost class out of range");
   return kNames[static_cast<std::size_t>(cls)];
 }

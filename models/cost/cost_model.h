@@ -26,6 +26,7 @@ enum class CostClass : std::uint8_t {
   nvlink,
   network,
   host,
+  shared_memory,  // transfers between ranks of one machine without devices of their own
   count
 };
 const char* name_of(CostClass cls);

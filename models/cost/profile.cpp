@@ -1,15 +1,17 @@
 #include "models/cost/profile.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "core/data_dir.h"
 #include "core/nearest_name.h"
 #include "models/cost/attention_variant.h"
+#include "models/cost/calibration_fields.h"
 #include "models/cost/collective_algebra.h"
 #include "models/cost/memory_cost.h"
+#include "models/cost/monotone_curve.h"
 #include "models/cost/profile_fields.h"
+#include "models/cost/profile_names.h"
 
 namespace windtunnel {
 
@@ -20,29 +22,6 @@ using Kind = LocatedJson::Kind;
 constexpr double kFormatVersion = 1.0;
 constexpr std::size_t kMostSources = 1000;
 constexpr std::string_view kSuffix = ".profile.json";
-
-/// The value named by a text field, out of names in the order of the enum.
-template <class Enum>
-std::optional<Enum> named(ProfileFields& in, const LocatedJson& map, std::string_view key,
-                          const std::vector<std::string_view>& names) {
-  const std::string text = in.text(map, key);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == text) return static_cast<Enum>(i);
-  }
-  if (const LocatedJson* at = map.find(std::string(key)); at && at->kind == Kind::text) {
-    in.note(*at, "unknown " + std::string(key) + " '" + text + "'", "known: " + join_names(names));
-  }
-  return std::nullopt;
-}
-
-template <class Enum>
-std::vector<std::string_view> enum_names(Enum last) {
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i <= static_cast<std::size_t>(last); ++i) {
-    names.emplace_back(name_of(static_cast<Enum>(i)));
-  }
-  return names;
-}
 
 const std::vector<std::string_view>& network_names() {
   static const std::vector<std::string_view> names = {"none", "ib", "roce", "efa", "tcp"};
@@ -219,33 +198,6 @@ LinkFigures read_links(ProfileFields& in, const LocatedJson& map) {
               in, in.member(map, "network_efficiency", Kind::map), network_names(), Range::share)};
 }
 
-/// Pool adjacent violators on the times: the nearest sequence that never falls with size.
-void make_monotone(std::vector<std::pair<double, double>>& points) {
-  struct Block {
-    double log_sum;
-    std::size_t count;
-  };
-  std::vector<Block> blocks;
-  for (const auto& [bytes, seconds] : points) {
-    blocks.push_back({std::log(seconds), 1});
-    while (blocks.size() > 1) {
-      const Block& last = blocks.back();
-      Block& before = blocks[blocks.size() - 2];
-      if (before.log_sum * static_cast<double>(last.count) <=
-          last.log_sum * static_cast<double>(before.count)) {
-        break;
-      }
-      before = {before.log_sum + last.log_sum, before.count + last.count};
-      blocks.pop_back();
-    }
-  }
-  std::size_t at = 0;
-  for (const Block& block : blocks) {
-    const double seconds = std::exp(block.log_sum / static_cast<double>(block.count));
-    for (std::size_t i = 0; i < block.count; ++i) points[at++].second = seconds;
-  }
-}
-
 CollectiveCurve read_curve(ProfileFields& in, const LocatedJson& map) {
   in.allow(map, {"kind", "ranks", "nodes", "network", "nic_bandwidth", "sigma", "source", "note",
                  "points_us"});
@@ -275,7 +227,7 @@ CollectiveCurve read_curve(ProfileFields& in, const LocatedJson& map) {
       break;
     }
   }
-  if (in.problems().empty()) make_monotone(curve.points);
+  if (in.problems().empty()) curve.points = monotone(std::move(curve.points));
   return curve;
 }
 
@@ -293,9 +245,25 @@ void read_header(ProfileFields& in, const LocatedJson& root, Profile& profile) {
   profile.stack = in.text(root, "stack");
 }
 
-void read_body(ProfileFields& in, const LocatedJson& root, Profile& profile) {
-  profile.class_sigma = figures_by<CostClass>(in, in.member(root, "class_sigma", Kind::map),
-                                              enum_names(CostClass::host), Range::not_negative);
+void read_curves(ProfileFields& in, const LocatedJson& root, Profile& profile) {
+  for (const LocatedJson& curve : in.member(root, "collectives", Kind::list).items) {
+    profile.curves.push_back(read_curve(in, curve));
+  }
+}
+
+void read_host_and_sigma(ProfileFields& in, const LocatedJson& root, Profile& profile) {
+  profile.class_sigma =
+      figures_by<CostClass>(in, in.member(root, "class_sigma", Kind::map),
+                            enum_names(CostClass::shared_memory), Range::not_negative);
+  profile.host = figures_by<HostItem>(in, in.member(root, "host", Kind::map),
+                                      enum_names(HostItem::synchronize), Range::not_negative);
+}
+
+void read_public(ProfileFields& in, const LocatedJson& root, Profile& profile) {
+  in.allow(root,
+           {"format", "version", "id", "device", "kind", "date", "stack", "sources", "class_sigma",
+            "chip", "memory", "gemm", "attention", "memory_bound", "links", "collectives", "host"});
+  read_host_and_sigma(in, root, profile);
   profile.chip = read_chip(in, in.member(root, "chip", Kind::map));
   profile.memory = read_memory(in, in.member(root, "memory", Kind::map));
   read_gemm(in, in.member(root, "gemm", Kind::map), profile);
@@ -305,15 +273,46 @@ void read_body(ProfileFields& in, const LocatedJson& root, Profile& profile) {
   if (profile.attention.empty()) in.note(root, "'attention' has no row");
   read_memory_bound(in, in.member(root, "memory_bound", Kind::map), profile);
   profile.links = read_links(in, in.member(root, "links", Kind::map));
-  for (const LocatedJson& curve : in.member(root, "collectives", Kind::list).items) {
-    profile.curves.push_back(read_curve(in, curve));
-    const NetworkType network = profile.curves.back().network;
-    if (network != NetworkType::none && !profile.links.network_efficiency.contains(network)) {
-      in.note(curve, "the curve's network has no entry in 'network_efficiency'");
+  read_curves(in, root, profile);
+  for (const CollectiveCurve& curve : profile.curves) {
+    if (curve.network == NetworkType::none) continue;
+    if (profile.links.network_efficiency.contains(curve.network)) continue;
+    in.note(root, "the network of a curve has no entry in 'network_efficiency'");
+  }
+}
+
+/// A calibration prices what it measured: nothing of a GPU has to be known.
+void read_calibrated(ProfileFields& in, const LocatedJson& root, Profile& profile) {
+  in.allow(root, {"format",  "version",     "id",          "device", "kind",        "date",
+                  "stack",   "sources",     "anchors",     "memory", "class_sigma", "peak_flops",
+                  "kernels", "collectives", "overlap",     "host",   "storage",     "measured",
+                  "quality", "fingerprint", "extrapolated"});
+  read_host_and_sigma(in, root, profile);
+  const LocatedJson& memory = in.member(root, "memory", Kind::map);
+  in.allow(memory, {"usable_bytes", "context_bytes"});
+  profile.memory.usable_bytes = in.figure(memory, "usable_bytes", Range::positive);
+  profile.memory.context_bytes = in.figure(memory, "context_bytes", Range::not_negative);
+  profile.chip.tensor_flops = figures_by<Dtype>(in, in.member(root, "peak_flops", Kind::map),
+                                                enum_names(Dtype::field), Range::positive);
+  read_curves(in, root, profile);
+  for (const CollectiveCurve& curve : profile.curves) {
+    if (curve.network != NetworkType::none || curve.nodes != 1) {
+      in.note(root, "the curves of a calibration are of ranks that share a machine");
     }
   }
-  profile.host = figures_by<HostItem>(in, in.member(root, "host", Kind::map),
-                                      enum_names(HostItem::synchronize), Range::not_negative);
+  profile.calibration = read_calibration(in, root);
+  profile.calibration->extrapolation_source = static_cast<std::uint16_t>(profile.sources.size());
+  profile.sources.push_back(
+      {"extrapolated", "fit of " + profile.id + ", beyond what was measured"});
+}
+
+void read_body(ProfileFields& in, const LocatedJson& root, Profile& profile) {
+  const bool calibrated = profile.kind == "calibrated" && root.find("kernels") != nullptr;
+  if (calibrated) {
+    read_calibrated(in, root, profile);
+  } else {
+    read_public(in, root, profile);
+  }
 }
 
 }  // namespace
@@ -327,9 +326,6 @@ Profile load_profile(const std::string& path) {
     in.note(root, "a profile is a map");
     throw InputError(in.problems());
   }
-  in.allow(root,
-           {"format", "version", "id", "device", "kind", "date", "stack", "sources", "class_sigma",
-            "chip", "memory", "gemm", "attention", "memory_bound", "links", "collectives", "host"});
   read_header(in, root, profile);
   profile.sources = read_sources(in, root);
   read_body(in, root, profile);

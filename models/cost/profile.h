@@ -14,15 +14,11 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "models/cost/calibration.h"
 #include "models/cost/cost_model.h"
+#include "models/cost/figure.h"
 
 namespace windtunnel {
-
-struct Figure {
-  double value = 0.0;
-  double sigma = 0.0;
-  std::uint16_t source = 0;  // index into Profile::sources
-};
 
 struct ProfileSource {
   std::string key, text;
@@ -147,6 +143,8 @@ struct Profile {
   LinkFigures links;
   std::vector<CollectiveCurve> curves;
   std::map<HostItem, Figure> host;
+  /// A calibration prices compute and transfers by itself; what describes a GPU is then not set.
+  std::optional<Calibration> calibration;
 };
 
 /// Reads and checks a profile. Throws InputError with every problem of the file.

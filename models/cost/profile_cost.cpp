@@ -4,14 +4,20 @@
 
 #include "core/check.h"
 #include "models/cost/attention_cost.h"
+#include "models/cost/calibrated_cost.h"
 #include "models/cost/collective_cost.h"
 #include "models/cost/gemm_cost.h"
 #include "models/cost/memory_cost.h"
+#include "models/cost/shared_memory_cost.h"
 
 namespace windtunnel {
 
 OpCost ProfileCostModel::cost(const Shape& shape) const {
-  switch (row_of(shape.kernel).cls) {
+  const KernelClass cls = row_of(shape.kernel).cls;
+  if (profile_.calibration && cls != KernelClass::host && cls != KernelClass::none) {
+    return calibrated_cost(*profile_.calibration, shape);
+  }
+  switch (cls) {
     case KernelClass::gemm:
       return gemm_cost(profile_, shape);
     case KernelClass::attention:
@@ -32,7 +38,8 @@ OpCost ProfileCostModel::cost(const Shape& shape) const {
 }
 
 OpCost ProfileCostModel::collective(const CollectiveQuery& query) const {
-  return collective_cost(profile_, query);
+  return profile_.calibration ? shared_memory_cost(profile_, query)
+                              : collective_cost(profile_, query);
 }
 
 OpCost ProfileCostModel::host(HostItem item) const {

@@ -1,0 +1,17 @@
+#pragma once
+// Time of a transfer between ranks that share a machine, from the curves of a calibration.
+//
+// A size inside a curve of the same kind and number of ranks is measured. Below its first point a
+// transfer takes as long as that (latency), above its last one the time goes with the bytes. Other
+// numbers of ranks and kinds without a curve are scaled from the nearest one by the bytes that all
+// ranks together move: ranks x busbw factor x size (collective_algebra.h), as memory is what they
+// share.
+
+#include "models/cost/profile.h"
+
+namespace windtunnel {
+
+/// Precondition: the profile has a curve, or the group is one rank or the size 0.
+OpCost shared_memory_cost(const Profile& profile, const CollectiveQuery& query);
+
+}  // namespace windtunnel

@@ -1,0 +1,67 @@
+// Transfers between ranks of one machine: on the curve, beyond it, and what is scaled from others.
+
+#include "models/cost/shared_memory_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace windtunnel {
+namespace {
+
+constexpr double kRounding = 1e-15;
+
+Profile profile() {
+  Profile p;
+  p.curves.push_back({.kind = CommKind::all_reduce,
+                      .ranks = 4,
+                      .sigma = 0.05,
+                      .source = 1,
+                      .points = {{4, 1e-5}, {1 << 20, 1e-3}}});
+  p.curves.push_back({.kind = CommKind::send_recv,
+                      .ranks = 2,
+                      .sigma = 0.1,
+                      .points = {{4, 2e-6}, {1 << 20, 2e-4}}});
+  return p;
+}
+
+OpCost cost(CommKind kind, int ranks, std::int64_t bytes) {
+  return shared_memory_cost(profile(), {kind, bytes, {.ranks = ranks, .per_node = ranks}});
+}
+
+TEST(SharedMemoryCost, OnTheCurve) {
+  const OpCost c = cost(CommKind::all_reduce, 4, 2048);  // the geometric middle of 4 and 2^20
+  EXPECT_NEAR(c.time.value, 1e-4, 1e-6);
+  EXPECT_EQ(c.origin.basis, Basis::measured);
+  EXPECT_EQ(c.sigma, 0.05);
+  EXPECT_EQ(c.cls, CostClass::shared_memory);
+  EXPECT_EQ(cost(CommKind::send_recv, 2, 4).time.value, 2e-6);
+}
+
+TEST(SharedMemoryCost, LatencyBelowAndBandwidthAbove) {
+  EXPECT_EQ(cost(CommKind::all_reduce, 4, 1).time.value, 1e-5);
+  const OpCost above = cost(CommKind::all_reduce, 4, 1 << 22);
+  EXPECT_NEAR(above.time.value, 4e-3, kRounding);
+  EXPECT_EQ(above.origin.basis, Basis::near);
+  EXPECT_GT(above.sigma, 0.05);
+}
+
+TEST(SharedMemoryCost, OtherRanksGoWithTheBytesAllMove) {
+  // ranks * 2 (ranks - 1) / ranks: 2 of two ranks, 6 of four.
+  const OpCost two = cost(CommKind::all_reduce, 2, 1 << 20);
+  EXPECT_NEAR(two.time.value, 1e-3 / 3, kRounding);
+  EXPECT_EQ(two.origin.basis, Basis::near);
+  // all_gather: 3 of four ranks.
+  const OpCost gather = cost(CommKind::all_gather, 4, 1 << 20);
+  EXPECT_NEAR(gather.time.value, 1e-3 / 2, kRounding);
+  EXPECT_EQ(gather.origin.basis, Basis::assumed);
+  EXPECT_GT(gather.sigma, two.sigma);
+}
+
+TEST(SharedMemoryCost, OneRankAndNothingAreFree) {
+  EXPECT_EQ(cost(CommKind::all_reduce, 1, 1000).time.value, 0.0);
+  EXPECT_EQ(cost(CommKind::all_reduce, 4, 0).time.value, 0.0);
+}
+
+}  // namespace
+}  // namespace windtunnel
