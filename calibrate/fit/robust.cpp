@@ -1,0 +1,54 @@
+#include "calibrate/fit/robust.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+
+namespace windtunnel {
+
+namespace {
+
+constexpr double kNormalMad = 1.4826;  // 1 / the 75 % point of a normal
+constexpr double kMostScore = 3.5;
+constexpr double kRelativeFloor = 0.005;
+
+}  // namespace
+
+double median(std::span<const double> values) {
+  CHECK(!values.empty(), "a median needs values");
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : 0.5 * (sorted[half - 1] + sorted[half]);
+}
+
+double spread_about(std::span<const double> values, double centre) {
+  std::vector<double> away;
+  for (const double v : values) away.push_back(std::abs(v - centre));
+  return kNormalMad * median(away);
+}
+
+std::vector<bool> outliers(std::span<const double> values, double centre, double floor) {
+  std::vector<bool> out;
+  if (values.empty()) return out;
+  const double spread = std::max(spread_about(values, centre), floor);
+  for (const double v : values) out.push_back(std::abs(v - centre) > kMostScore * spread);
+  return out;
+}
+
+RobustSummary summarise(std::span<const double> seconds) {
+  const double centre = median(seconds);
+  const std::vector<bool> out = outliers(seconds, centre, kRelativeFloor * centre);
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    if (!out[i]) kept.push_back(seconds[i]);
+  }
+  RobustSummary summary{.median = median(kept),
+                        .kept = static_cast<int>(kept.size()),
+                        .dropped = static_cast<int>(seconds.size() - kept.size())};
+  summary.sigma = spread_about(kept, summary.median) / summary.median;
+  return summary;
+}
+
+}  // namespace windtunnel
