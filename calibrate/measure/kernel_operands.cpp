@@ -1,0 +1,215 @@
+#include "calibrate/measure/kernel_operands.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "kernels/reference/elementwise.h"
+
+namespace windtunnel {
+
+namespace {
+
+using enum Touched;
+using Operands = std::vector<KernelOperand>;
+
+KernelOperand positive(std::int64_t elements, Touched touched = recent) {
+  return {elements, touched, Content::positive};
+}
+KernelOperand tokens(std::int64_t elements) {
+  return {elements, recent, Content::tokens};
+}
+KernelOperand in_place(std::int64_t elements, int same_as) {
+  return {.elements = elements, .same_as = same_as};
+}
+
+KernelOperands with(Operands inputs, const Operands& outputs) {
+  KernelOperands result{.all = std::move(inputs)};
+  result.inputs = static_cast<int>(result.all.size());
+  result.all.insert(result.all.end(), outputs.begin(), outputs.end());
+  return result;
+}
+
+bool has(const Shape& s, ShapeAttr attr) {
+  return (s.attr & attr) != 0;
+}
+
+KernelOperands of_ends(const Shape& s) {
+  const std::int64_t t = s.dims[0], h = s.dims[1], n = t * h;
+  switch (s.kernel) {
+    case Kernel::load_tokens:
+    case Kernel::load_labels:
+      return with({}, {tokens(t)});
+    case Kernel::embedding_fwd:
+      return with({tokens(t), {s.dims[2] * h, old}}, {{n}});
+    case Kernel::embedding_bwd:
+      return with({tokens(t), {n}}, {{s.dims[2] * h, old}});
+    default:
+      break;
+  }
+  const std::int64_t positions = (t - 1) / std::max<std::int64_t>(1, s.dims[2]) + 1;
+  if (s.kernel == Kernel::position_fwd) return with({{n}, {positions * h, old}}, {in_place(n, 0)});
+  return with({{n}}, {{positions * h, old}});
+}
+
+KernelOperands of_norm(const Shape& s) {
+  const std::int64_t t = s.dims[0], h = s.dims[1], n = t * h;
+  switch (s.kernel) {
+    case Kernel::layernorm_fwd:
+      return with({{n}, {h, old}, {h, old}}, {{n}, {2 * t}});
+    case Kernel::rmsnorm_fwd:
+      return with({{n}, {h, old}}, {{n}, {t}});
+    case Kernel::layernorm_bwd:
+      return with({{n}, {n, old}, {h, old}, positive(2 * t, old)}, {{n}, {h, old}, {h, old}});
+    default:
+      return with({{n}, {n, old}, {h, old}, positive(t, old)}, {{n}, {h, old}});
+  }
+}
+
+KernelOperands of_gemm(const Shape& s) {
+  const std::int64_t m = s.dims[0], n = s.dims[1], k = s.dims[2], row = s.dims[4];
+  switch (s.kernel) {
+    case Kernel::gemm_fwd: {
+      Operands inputs = {{m * k}, {n * k, old}};
+      if (has(s, kHasBias)) inputs.push_back({n, old});
+      return with(std::move(inputs), {{m * n}});
+    }
+    case Kernel::gemm_dgrad:
+      return with({{m * (row > 0 ? row : n)}, {n * k, old}}, {{m * k}});
+    case Kernel::gemm_wgrad:
+      return with({{m * n}, {m * k, old}}, {{n * k, old}});
+    default:
+      return with({{m * n}}, {{n, old}});  // bias_bwd
+  }
+}
+
+KernelOperands of_attention(const Shape& s) {
+  const std::int64_t micro = s.dims[0], seq = s.dims[1], a = s.dims[2], k = s.dims[3],
+                     d = s.dims[4];
+  const std::int64_t t = micro * seq, qkv = t * (a + 2 * k) * d, out = t * a * d;
+  const std::int64_t scores = micro * a * seq * seq;
+  switch (s.kernel) {
+    case Kernel::flash_fwd:
+      return with({{qkv}}, {{out}, {t * a}});
+    case Kernel::flash_bwd:
+      return with({{out}, {qkv, old}, {out, old}, positive(t * a, old)}, {{qkv}});
+    case Kernel::scores_fwd:
+      return with({{qkv}}, {{scores}});
+    case Kernel::softmax_fwd:
+      return with({{scores}}, {{scores}});
+    case Kernel::context_fwd:
+      return with({positive(scores), {qkv}}, {{out}});
+    case Kernel::context_bwd:
+      return with({{out}, positive(scores, old), {qkv, old}}, {{scores}, {qkv}});
+    case Kernel::softmax_bwd:
+      return with({{scores}, positive(scores, old)}, {{scores}});
+    default:
+      return with({{scores}, {qkv, old}}, {{qkv}});  // scores_bwd
+  }
+}
+
+/// Columns of an activation's input per column of its output.
+std::int64_t input_width(const Shape& s) {
+  return reference::is_gated(static_cast<reference::ActivationKind>(s.dims[2])) ? 2 : 1;
+}
+
+KernelOperands of_rows(const Shape& s) {
+  const std::int64_t n = s.dims[0] * s.dims[1];
+  switch (s.kernel) {
+    case Kernel::activation_fwd:
+      return with({{input_width(s) * n}}, {{n}});
+    case Kernel::activation_bwd:
+      return with({{n}, {input_width(s) * n, old}}, {{input_width(s) * n}});
+    case Kernel::dropout_fwd:
+      return with({{n}}, {{n}, {n, recent, Content::mask}});
+    case Kernel::dropout_bwd:
+      return with({{n}, {n, old, Content::mask}}, {{n}});
+    default:
+      break;
+  }
+  Operands inputs = {{n}, {n}};
+  if (has(s, kHasBias)) inputs.push_back({s.dims[1], old});
+  Operands outputs = {{n}};
+  if (s.kernel == Kernel::dropout_add) outputs.push_back({n, recent, Content::mask});
+  return with(std::move(inputs), outputs);
+}
+
+KernelOperands of_flat(const Shape& s) {
+  const std::int64_t n = s.dims[0];
+  switch (s.kernel) {
+    case Kernel::add:
+      return with({{n}, {n}}, {{n}});
+    case Kernel::zero:
+      return with({}, {{n, old}});
+    case Kernel::scale: {
+      KernelOperands result = with({{n}}, {in_place(n, 0)});
+      result.decays = true;
+      return result;
+    }
+    case Kernel::accumulate:
+      return with({{n}}, {{n, old}});
+    default:
+      return with({{n}}, {{n}});  // cast, copy
+  }
+}
+
+KernelOperands of_loss(const Shape& s) {
+  const std::int64_t t = s.dims[0];
+  const std::int64_t n = t * s.dims[1] * std::max<std::int64_t>(1, s.dims[3]);
+  switch (s.kernel) {
+    case Kernel::ce_max:
+      return with({{n}}, {{t}});
+    case Kernel::ce_partial:
+      return with({{n}, tokens(t), positive(t)}, {{n}, {t}, {t}});
+    case Kernel::ce_loss:
+      return with({{t}, positive(t)}, {{1}});
+    default:
+      return with({positive(n), positive(t), tokens(t)}, {{n}});  // ce_bwd
+  }
+}
+
+KernelOperands of_optimizer(const Shape& s) {
+  const std::int64_t n = s.dims[0];
+  switch (s.kernel) {
+    case Kernel::sum_squares:
+      return with({{n, old}}, {{1}});
+    case Kernel::clip_coefficient:
+      return with({positive(1)}, {{1}});
+    case Kernel::adamw:
+      return with({{n, old}, positive(1)}, {{n, old}, {n, old}, positive(n, old), in_place(n, 2)});
+    default:
+      return with({{n, old}, positive(1)}, {{n, old}, in_place(n, 2)});  // sgd
+  }
+}
+
+/// The first kernel of a stretch of the enum, and who knows its operands.
+struct Stretch {
+  Kernel first;
+  KernelOperands (*operands)(const Shape&);
+};
+constexpr Stretch kStretches[] = {{Kernel::load_tokens, of_ends},
+                                  {Kernel::layernorm_fwd, of_norm},
+                                  {Kernel::gemm_fwd, of_gemm},
+                                  {Kernel::rope_fwd, nullptr},
+                                  {Kernel::flash_fwd, of_attention},
+                                  {Kernel::activation_fwd, of_rows},
+                                  {Kernel::add, of_flat},
+                                  {Kernel::ce_max, of_loss},
+                                  {Kernel::sum_squares, of_optimizer}};
+
+}  // namespace
+
+KernelOperands operands_of(const Shape& shape) {
+  const KernelClass cls = row_of(shape.kernel).cls;
+  CHECK(cls != KernelClass::host && cls != KernelClass::none, "a device kernel has operands");
+  const Stretch* found = kStretches;
+  for (const Stretch& s : kStretches) {
+    if (s.first <= shape.kernel) found = &s;
+  }
+  if (found->operands != nullptr) return found->operands(shape);
+  const std::int64_t n =
+      shape.dims[0] * (shape.dims[1] + 2 * shape.dims[2]) * shape.dims[3];  // rope
+  return with({{n}}, {in_place(n, 0)});
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,38 @@
+#pragma once
+// The memory a kernel of a shape works on: what a measurement has to make up in place of a program.
+//
+// Sizes and order are those of `program/kernel.h`, with what the program does in place done in
+// place. An operand that the op before has just written, or that the next one reads, is `recent`: a
+// step finds it in the cache if it fits. Weights, gradients, optimizer states and what the forward
+// kept for the backward are `old`: the whole step has passed since they were touched.
+
+#include <cstdint>
+#include <vector>
+
+#include "program/program.h"
+
+namespace windtunnel {
+
+enum class Touched : std::uint8_t { recent, old };
+
+/// numbers: normal; positive: their absolute value and a bit (sums, variances, probabilities).
+enum class Content : std::uint8_t { numbers, positive, tokens, mask };
+
+struct KernelOperand {
+  std::int64_t elements = 0;
+  Touched touched = Touched::recent;
+  Content content = Content::numbers;
+  int same_as = -1;  // in place: the operand whose memory this is
+};
+
+struct KernelOperands {
+  std::vector<KernelOperand> all;  // inputs first
+  int inputs = 0;
+  /// In place and smaller with every run: has to be filled again before each.
+  bool decays = false;
+};
+
+/// Precondition: a kernel of the device, not host work.
+KernelOperands operands_of(const Shape& shape);
+
+}  // namespace windtunnel

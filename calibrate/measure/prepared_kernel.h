@@ -1,0 +1,62 @@
+#pragma once
+// A kernel of some shape with memory of its own on a device, ready to be run again and again.
+//
+// Operands that a step finds in the cache have one block, which every run uses. `old` operands
+// (kernel_operands.h) have several copies that runs take in turn, together as many bytes as the
+// step touches between two uses, at most `most_rotated_bytes`: so they come from where a step finds
+// them, from memory in a large model and from the cache in a small one.
+
+#include <cstdint>
+#include <vector>
+
+#include "calibrate/measure/kernel_operands.h"
+#include "kernels/device/device.h"
+#include "runtime/device_call.h"
+
+namespace windtunnel {
+
+struct KernelTask {
+  Shape shape;
+  Job job;  // vocabulary, heads and dropout of the program that the shape is of
+};
+
+struct OperandSettings {
+  std::int64_t touched_bytes = 0;  // what a step touches between two uses of an old operand
+  std::int64_t most_rotated_bytes = std::int64_t{128} << 20;  // beyond the caches of one core
+  std::uint64_t seed = 1;                                     // of the contents
+};
+
+/// T: the number type of the device's kernels, double or float.
+template <class T>
+class PreparedKernel {
+ public:
+  /// Takes memory from the pool of stream 0. Throws OutOfDeviceMemory.
+  PreparedKernel(const KernelTask& task, const OperandSettings& settings, Device& device);
+  ~PreparedKernel();
+  PreparedKernel(const PreparedKernel&) = delete;
+  PreparedKernel& operator=(const PreparedKernel&) = delete;
+
+  /// On a stream's thread. Throws ExecutionError.
+  void run();
+  /// Before a timed run: fills again what decays. Returns at once for most kernels.
+  void refresh();
+  bool decays() const { return operands_.decays; }
+  int copies() const { return static_cast<int>(calls_.size()); }
+
+ private:
+  OperandBlock block_for(const KernelOperand& operand);
+  void fill(const OperandBlock& block, Content content);
+
+  KernelTask task_;
+  OperandSettings settings_;
+  KernelOperands operands_;
+  Device& device_;
+  Program program_;  // the job alone
+  Op op_;
+  std::vector<ParamRange> norm_ranges_;
+  std::vector<void*> blocks_;
+  std::vector<OperandBlocks> calls_;  // one per copy
+  std::size_t next_ = 0;
+};
+
+}  // namespace windtunnel

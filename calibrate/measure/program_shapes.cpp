@@ -1,0 +1,135 @@
+#include "calibrate/measure/program_shapes.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/check.h"
+#include "models/cost/shape_work.h"
+#include "program/mesh.h"
+
+namespace windtunnel {
+
+namespace {
+
+constexpr double kRoughFlops = 5e9, kRoughBytes = 5e9;  // one core of any machine of ten years
+constexpr double kRoughTransfer = 1e9, kRoughLatency = 20e-6;
+constexpr int kSteadyStep = 1;
+
+using TransferKey = std::tuple<CommKind, Dtype, std::int64_t, std::size_t>;
+
+/// Runs of every op of the program in one step of one role.
+std::vector<std::int64_t> runs_of_ops(const Program& program, const Role& role) {
+  std::vector<std::int64_t> counts(program.ops.size(), 0);
+  std::map<std::tuple<std::uint32_t, bool, bool>, std::int64_t> calls;
+  for (const Call& c : role.calls) ++calls[{c.segment, c.first_micro_batch, c.last_micro_batch}];
+  for (const auto& [key, count] : calls) {
+    const Call call{.segment = std::get<0>(key),
+                    .first_micro_batch = std::get<1>(key),
+                    .last_micro_batch = std::get<2>(key)};
+    const Segment& s = program.segments[call.segment];
+    for (std::uint32_t i = s.op_begin; i < s.op_end; ++i) {
+      if (runs(program.ops[i], call, kSteadyStep)) counts[i] += count;
+    }
+  }
+  return counts;
+}
+
+int rank_of_role(const Program& program, const Role& role) {
+  Coordinates at;
+  at.pp = role.pipeline_rank;
+  return rank_of(dense_grid(program.mesh), at);
+}
+
+TransferUse transfer_of(const Program& program, const Role& role, const Op& op) {
+  TransferUse use{.reduce = op.reduce, .dtype = op.dtype, .elements = op.elements};
+  const int rank = rank_of_role(program, role);
+  if (op.kind == OpKind::send) {
+    use.kind = CommKind::send_recv;
+    use.ranks = {rank, rank_of_role(program, program.roles[static_cast<std::size_t>(op.peer)])};
+    std::sort(use.ranks.begin(), use.ranks.end());
+  } else {
+    use.kind = comm_kind(op.collective);
+    use.ranks = members(program.mesh, program.comms[op.comm], rank);
+  }
+  return use;
+}
+
+class Lister {
+ public:
+  explicit Lister(const Program& program) : program_(program) {}
+
+  void add(const Role& role) {
+    const std::vector<std::int64_t> counts = runs_of_ops(program_, role);
+    std::map<std::uint32_t, std::int64_t> shapes;
+    std::map<TransferKey, TransferUse> transfers;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const Op& op = program_.ops[i];
+      // Also what never runs: a simulation prices every op that there is.
+      if (op.kind == OpKind::compute) shapes[op.shape] += counts[i];
+      if (counts[i] == 0) continue;
+      if (op.kind != OpKind::collective && op.kind != OpKind::send) continue;
+      TransferUse use = transfer_of(program_, role, op);
+      if (use.ranks.size() < 2) continue;
+      const TransferKey key{use.kind, use.dtype, use.elements, use.ranks.size()};
+      transfers.try_emplace(key, std::move(use)).first->second.runs += counts[i];
+    }
+    for (const auto& [shape, count] : shapes) shapes_[shape] = std::max(shapes_[shape], count);
+    for (auto& [key, use] : transfers) {
+      TransferUse& kept = transfers_.try_emplace(key, use).first->second;
+      kept.runs = std::max(kept.runs, use.runs);
+    }
+    touched_ = std::max(touched_, touched_bytes(role));
+  }
+
+  ProgramShapes take() {
+    ProgramShapes result{.touched_bytes = touched_};
+    for (const auto& [index, count] : shapes_) {
+      const Shape& shape = program_.shapes[index];
+      result.kernels.push_back(
+          {.shape = shape,
+           .runs = count,
+           .rough_seconds = rough_seconds(shape) * static_cast<double>(count)});
+    }
+    for (auto& [key, use] : transfers_) {
+      use.rough_seconds = static_cast<double>(use.runs) *
+                          (kRoughLatency + static_cast<double>(use.bytes()) / kRoughTransfer);
+      result.transfers.push_back(use);
+    }
+    const auto dearer = [](const auto& a, const auto& b) {
+      return a.rough_seconds > b.rough_seconds;
+    };
+    std::stable_sort(result.kernels.begin(), result.kernels.end(), dearer);
+    std::stable_sort(result.transfers.begin(), result.transfers.end(), dearer);
+    return result;
+  }
+
+ private:
+  static std::int64_t touched_bytes(const Role& role) {
+    std::int64_t sum = 0;
+    for (const Slot& slot : role.slots) {
+      if (slot.parent == kNone) sum += slot.bytes();
+    }
+    return sum;
+  }
+
+  const Program& program_;
+  std::map<std::uint32_t, std::int64_t> shapes_;
+  std::map<TransferKey, TransferUse> transfers_;
+  std::int64_t touched_ = 0;
+};
+
+}  // namespace
+
+double rough_seconds(const Shape& shape) {
+  const ShapeWork work = shape_work(shape);
+  return std::max(work.flops / kRoughFlops, work.bytes / kRoughBytes);
+}
+
+ProgramShapes list_shapes(const Program& program) {
+  Lister lister(program);
+  for (const Role& role : program.roles) lister.add(role);
+  return lister.take();
+}
+
+}  // namespace windtunnel

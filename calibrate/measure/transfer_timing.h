@@ -1,0 +1,50 @@
+#pragma once
+// The time of a transfer between ranks: from the last member's arrival to the last one's end.
+//
+// Every member calls `measure_transfer` with the same plan; each notes when it arrives and when its
+// part has ended, on the clock that the processes of a machine share. Whoever gathers the stamps of
+// all members gets the times from `transfer_seconds`.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "kernels/device/communicator.h"
+
+namespace windtunnel {
+
+/// Returns when all members have called it.
+using Barrier = std::function<void()>;
+
+/// A barrier made of an all-reduce of one number on the communicator itself.
+Barrier make_barrier(Communicator& communicator, int group);
+
+struct TransferPlan {
+  int group = 0;  // counts the communicator's list
+  TransferKind kind = TransferKind::all_reduce;
+  WireType type = WireType::fp32;
+  std::int64_t elements = 0;  // of the full tensor; a multiple of the members
+  int members = 2;
+  int peer = -1;  // send, recv: the other rank
+  int warm_up = 2, repeats = 20;
+};
+
+struct TransferStamps {
+  double arrived_s = 0.0, ended_s = 0.0;
+};
+
+/// This rank's stamps, one per repetition. Buffers hold ones and are written before the first.
+/// Throws TransferError.
+std::vector<TransferStamps> measure_transfer(Communicator& communicator, const TransferPlan& plan,
+                                             const Barrier& barrier);
+
+/// Per repetition: last end less last arrival. `of_ranks`: the stamps of every member; as many
+/// repetitions as all of them have.
+std::vector<double> transfer_seconds(std::span<const std::vector<TransferStamps>> of_ranks);
+
+/// Sizes to measure around those that a program sends: powers of four from 4 bytes up to the
+/// largest, and the program's own. Ascending, each once.
+std::vector<std::int64_t> transfer_sizes(std::span<const std::int64_t> program_bytes);
+
+}  // namespace windtunnel
