@@ -12,6 +12,7 @@
 
 #include "core/diagnostics.h"
 #include "core/nearest_name.h"
+#include "core/quantity_text.h"
 
 namespace windtunnel {
 
@@ -152,6 +153,33 @@ void check_trace_sides(const CLI::App& app) {
   }
 }
 
+std::string budget_problem(const std::string& text) {
+  constexpr Seconds kLeast{1.0}, kMost{86'400.0};
+  const ParsedQuantity<Seconds> budget = parse_seconds(text);
+  if (!budget.ok()) return budget.problem + " (" + budget.hint + ")";
+  return budget.value < kLeast || budget.value > kMost ? "must be from 1 s to 1 d" : "";
+}
+
+void add_calibration(CLI::App& app, Options& options) {
+  app.add_option("WORDS", options.words, "`show PROFILE` prints what a profile knows")
+      ->type_name("");
+  app.add_option("--for", options.scenarios, "scenarios whose kernels are measured first")
+      ->type_name("S.yaml");
+  app.add_option_function<std::string>(
+         "--budget",
+         [&options](const std::string& text) { options.budget = parse_seconds(text).value; },
+         "time to measure for [60s]")
+      ->type_name("TIME")
+      ->check(CLI::Validator(budget_problem, ""));
+  app.add_option("-o,--output", options.output, "the profile to write")->type_name("PATH");
+  app.add_option("--samples", options.samples,
+                 "keep samples here, to go on after an interruption [none]")
+      ->type_name("PATH");
+  app.add_option("--seed", options.seed, "of contents, grid and what is held out [1]")
+      ->type_name("N")
+      ->check(CLI::Validator(seed_problem, ""));
+}
+
 struct OptionRow {
   Option option;
   void (*add)(CLI::App& app, Options& options);
@@ -234,6 +262,9 @@ constexpr OptionRow kOptionRows[] = {
      }},
     {Option::limits, add_limits},
     {Option::trace_sides, add_trace_sides},
+}
+
+    {Option::calibration, add_calibration},
 };
 
 void add_options(CLI::App& app, const Verb& verb, Options& options) {

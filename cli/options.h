@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/compare_limits.h"
+#include "core/units.h"
 
 namespace windtunnel {
 
@@ -25,6 +26,7 @@ enum class Option : std::uint8_t {
   hang_after,   // run: seconds
   verify,       // run: --verify
   trace_sides,  // compare: --trace-a, --trace-b
+  calibration,  // calibrate: show PROFILE, or --for, --budget, -o, --samples, --seed
 };
 
 /// What `plan` prints.
@@ -44,6 +46,12 @@ struct Options {
   bool verify = false;
   CompareLimits limits;
   std::string trace_a, trace_b;  // paths of traces of the two steps; empty: a scenario's own
+
+  std::vector<std::string> words;      // calibrate: show, PROFILE
+  std::vector<std::string> scenarios;  // --for
+  Seconds budget{60.0};
+  std::string output;   // -o
+  std::string samples;  // of the calibration; empty: kept in memory
 };
 
 }  // namespace windtunnel

@@ -12,6 +12,7 @@ constexpr Option kSimulateOptions[] = {Option::file,  Option::json, Option::id,
                                        Option::trace, Option::seed, Option::draws};
 constexpr Option kRunOptions[] = {Option::file, Option::json,  Option::id,         Option::trace,
                                   Option::seed, Option::steps, Option::hang_after, Option::verify};
+constexpr Option kCalibrateOptions[] = {Option::calibration};
 constexpr Option kValidateOptions[] = {Option::paths, Option::json};
 
 constexpr Verb kVerbs[] = {
@@ -45,6 +46,13 @@ constexpr Verb kVerbs[] = {
      "died or hung.\n\n"
      "  windtunnel run S.yaml --steps 10 --json > run.json",
      kRunOptions, run_run},
+    {"calibrate", "How fast is this machine at what the scenarios need?",
+     "Measures the CPU: the scenarios' own kernels first, then a grid around them, until the\n"
+     "budget is used up. Writes a profile, which a scenario takes with `profile: PATH`.\n"
+     "Exit status: 0 ok, 2 bad usage or input.\n\n"
+     "  windtunnel calibrate --for S.yaml --budget 60s -o cpu.profile.json\n"
+     "  windtunnel calibrate show cpu.profile.json    errors of the fits, what is extrapolated",
+     kCalibrateOptions, run_calibrate},
     {"validate", "How far are predictions from what was measured?",
      "Prints a row per scenario and a summary per source and overall.\n"
      "Exit status: 0 ok, 2 bad usage or input, or a scenario that cannot be lowered.\n\n"

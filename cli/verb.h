@@ -25,6 +25,7 @@ struct Verb {
 std::span<const Verb> verb_table();
 
 // One file each.
+int run_calibrate(const Options& options, Output& output);
 int run_check(const Options& options, Output& output);
 int run_compare(const Options& options, Output& output);
 int run_plan(const Options& options, Output& output);

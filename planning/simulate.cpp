@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <future>
 
 #include "core/check.h"
@@ -38,7 +39,12 @@ namespace {
 constexpr double kNinetyPercent = 1.645;
 
 Profile profile_of(const Scenario& s) {
-  if (s.profile != "auto") return load_profile(s.profile);
+  if (s.profile != "auto") {
+    std::error_code error;
+    if (std::filesystem::exists(s.profile, error)) return load_profile(s.profile);
+    throw InputError({diagnostic_at(s, "profile", fmt::format("there is no file {}", s.profile),
+                                    "windtunnel calibrate --for this scenario writes one")});
+  }
   const std::vector<std::string> known = public_profile_devices();
   if (std::find(known.begin(), known.end(), s.cluster.device) == known.end()) {
     throw InputError({diagnostic_at(

@@ -6,8 +6,14 @@
 
 namespace windtunnel {
 
-double SpeedRatio::of(KernelClass cls) const {
-  return cls == KernelClass::memory ? memory : compute;
+namespace {
+
+constexpr double kNearCaches = 4.0 * (1 << 20);
+
+}  // namespace
+
+Pace pace_of(KernelClass cls, double bytes) {
+  return cls == KernelClass::memory && bytes > kNearCaches ? Pace::copying : Pace::arithmetic;
 }
 
 double SpeedRatio::mixed(double compute_share) const {

@@ -46,6 +46,13 @@ std::optional<std::string> existing_file(const Reading& reading, const YamlValue
   return std::nullopt;
 }
 
+std::optional<std::string> possible_file(const Reading& reading, const YamlValue& value) {
+  std::error_code error;
+  const fs::path path = fs::path(reading.directory) / fs::path(std::string(value.text()));
+  if (fs::exists(path, error) || error) return existing_file(reading, value, "");
+  return path.lexically_normal().string();
+}
+
 std::shared_ptr<const YamlTree> file_tree(Reading& reading, const YamlValue& value,
                                           const std::string& path) {
   const auto cached = reading.files.trees.find(path);

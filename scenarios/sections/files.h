@@ -18,6 +18,10 @@ bool is_path(std::string_view text);
 std::optional<std::string> existing_file(const Reading& reading, const YamlValue& value,
                                          std::string_view inside);
 
+/// The path `value` names, relative to the scenario's folder: of a regular file, or of none yet.
+/// nullopt after reporting that something else is there.
+std::optional<std::string> possible_file(const Reading& reading, const YamlValue& value);
+
 /// The mapping in the YAML file at `path`, read once per load; null after reporting its problems,
 /// at its own place the first time and at `value` after that.
 std::shared_ptr<const YamlTree> file_tree(Reading& reading, const YamlValue& value,

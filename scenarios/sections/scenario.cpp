@@ -19,11 +19,11 @@ std::optional<std::string> identity(const Reading& reading, const YamlValue& val
   return std::nullopt;
 }
 
-/// `auto`, or a calibration result that exists.
+/// `auto`, or a calibration result: a file, or a place where a calibration will put one.
 void read_profile(Reading& reading, const YamlValue& value, Scenario& into) {
   if (is_word(value, "auto")) return;
   if (!free_text(reading, value)) return;
-  if (const auto path = existing_file(reading, value, "")) into.profile = *path;
+  if (const auto path = possible_file(reading, value)) into.profile = *path;
 }
 
 template <auto member, auto read>

@@ -80,6 +80,18 @@ TEST(CalibratedProfile, LaunchesAreThoseMeasured) {
   EXPECT_GT(simulate(slow.s, {.draws = 0}).report.step_time_s, 100.0);
 }
 
+TEST(CalibratedProfile, IsNamedWhenItIsNotThere) {
+  Scenario s = scenario();
+  s.profile = "/nonexistent/cpu.profile.json";
+  try {
+    check(s);
+    FAIL() << "checked without a profile";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("cpu_pp2.yaml:6"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("there is no file"), std::string::npos);
+  }
+}
+
 TEST(CalibratedProfile, MissingKernelIsNamed) {
   const Edited without("\"flash_fwd\"", "\"softmax_fwd\"");
   try {

@@ -13,12 +13,17 @@ TEST(SpeedRatio, ASlowerMachineTakesLonger) {
   const AnchorRates then{.flops_per_s = 10e9, .bytes_per_s = 8e9};
   const AnchorRates now{.flops_per_s = 5e9, .bytes_per_s = 16e9};
   const SpeedRatio ratio = speed_ratio(now, then);
-  EXPECT_EQ(ratio.of(KernelClass::gemm), 2.0);
-  EXPECT_EQ(ratio.of(KernelClass::attention), 2.0);
-  EXPECT_EQ(ratio.of(KernelClass::memory), 0.5);
+  EXPECT_EQ(ratio.of(Pace::arithmetic), 2.0);
+  EXPECT_EQ(ratio.of(Pace::copying), 0.5);
   EXPECT_NEAR(ratio.mixed(1.0), 2.0, kRounding);
   EXPECT_NEAR(ratio.mixed(0.0), 0.5, kRounding);
   EXPECT_NEAR(ratio.mixed(0.5), 1.0, kRounding);
+}
+
+TEST(SpeedRatio, WhatStaysInTheCachesGoesWithArithmetic) {
+  EXPECT_EQ(pace_of(KernelClass::memory, 1e9), Pace::copying);
+  EXPECT_EQ(pace_of(KernelClass::memory, 1e5), Pace::arithmetic);
+  EXPECT_EQ(pace_of(KernelClass::gemm, 1e9), Pace::arithmetic);
 }
 
 TEST(SpeedRatio, ThereAndBackIsOne) {

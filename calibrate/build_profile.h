@@ -1,0 +1,34 @@
+#pragma once
+// From samples to a profile.
+//
+// Every time is first brought to one speed of the machine: multiplied by the ratio of the anchors
+// around it to the reference, the median of all anchors. Then each shape's median is its price, and
+// each kernel's shapes are fitted (fit/work_fit.h), with the error on held-out ones (held_out.h).
+//
+// Sigmas: of a measured shape, its repetitions and half of what the anchors moved while it was
+// measured, at least 1 %; what all costs of a class share, how far the anchors around its
+// samples moved.
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/sample.h"
+#include "models/cost/profile.h"
+
+namespace windtunnel {
+
+struct ProfileFacts {
+  std::string id, date;
+  std::vector<std::pair<std::string, std::string>> fingerprint;
+  double memory_bytes = 0.0;  // of the machine
+  std::uint64_t seed = 1;     // chooses what is held out
+};
+
+/// `wanted`: shapes of the scenarios; those not measured are listed under `extrapolated`.
+/// Precondition: at least one sample of a kernel.
+Profile build_profile(std::span<const Sample> samples, std::span<const Shape> wanted,
+                      const ProfileFacts& facts);
+
+}  // namespace windtunnel
