@@ -14,7 +14,9 @@ namespace windtunnel {
 namespace {
 
 constexpr double kLeastSigma = 0.01;  // repetitions do not tell an error that they share
-constexpr double kMostShared = 0.3;   // more than this is a machine that cannot be measured on
+// Of a kernel with too few shapes to hold any out: what kernels with many were off by at worst.
+constexpr double kUnknownError = 0.25;
+constexpr double kMostShared = 0.3;  // more than this is a machine that cannot be measured on
 
 /// Nothing of what storage does goes with the processor.
 bool follows_anchors(const Sample& s) {
@@ -63,11 +65,12 @@ MeasuredCost cost_of(const std::vector<const Sample*>& samples) {
 
 KernelCost kernel_cost(std::span<const WorkSample> work, const FitError& error) {
   const WorkFit fit = fit_work(work);
+  const double least = error.held_out > 0 ? 0.0 : kUnknownError;
   return {.fixed_s = fit.fixed_s,
           .seconds_per_flop = fit.seconds_per_flop,
           .seconds_per_byte = fit.seconds_per_byte,
-          .error = error.mape(),
-          .p90 = error.p90(),
+          .error = std::max(least, error.mape()),
+          .p90 = std::max(least, error.p90()),
           .flops = fit.flops,
           .bytes = fit.bytes,
           .samples = static_cast<int>(work.size())};
@@ -84,6 +87,15 @@ CostClass cost_class(const Sample& s) {
     default:
       return CostClass::memory;
   }
+}
+
+/// Of the kernels that have held-out shapes; of all when none has.
+FitError held_out_of(std::span<const FitError> errors) {
+  std::vector<FitError> held;
+  for (const FitError& e : errors) {
+    if (e.held_out > 0) held.push_back(e);
+  }
+  return pooled(held.empty() ? errors : std::span<const FitError>(held));
 }
 
 const char* name_of(KernelClass cls) {
@@ -149,7 +161,7 @@ KernelParts kernels_of(std::span<const Sample> samples, std::uint64_t seed) {
     counts[cls] += static_cast<int>(of_kernel.size());
   }
   for (const auto& [cls, of_class] : errors) {
-    const FitError all = pooled(of_class);
+    const FitError all = held_out_of(of_class);
     parts.quality.push_back({.name = name_of(cls),
                              .mape = all.mape(),
                              .p90 = all.p90(),

@@ -46,22 +46,18 @@ std::string header(const std::string& machine) {
 
 SampleFile::SampleFile(std::string path, const std::string& machine) : path_(std::move(path)) {
   if (path_.empty()) return;
-  std::string text = content(path_);
+  const std::string text = content(path_);
   const std::size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   if (whole == 0 && !text.empty() && !header(machine).starts_with(text)) {
     refuse(path_, 1, "not a file of samples", "--samples FILE names one, or a new file");
   }
+  if (whole > 0) read(text.substr(0, whole), machine);  // what is not ours is left as it is
   if (whole < text.size()) {
     std::error_code error;
     std::filesystem::resize_file(path_, whole, error);
     if (error) refuse(path_, 0, "cannot drop an unfinished line: " + error.message(), "");
-    text.resize(whole);
   }
-  if (text.empty()) {
-    append(header(machine));
-  } else {
-    read(text, machine);
-  }
+  if (whole == 0) append(header(machine));
 }
 
 void SampleFile::read(const std::string& text, const std::string& machine) {

@@ -5,7 +5,8 @@
 # exits with 3: needed software missing.
 # docs/dependencies.md says what each is for.
 
-program_packages=(cmake ninja-build g++ libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev libcli11-dev libfmt-dev)
+program_packages=(cmake ninja-build g++ libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
+  libeigen3-dev libopenmpi-dev openmpi-bin)
 test_packages=(libgtest-dev libbenchmark-dev python3)
 check_packages=(clang-format-14 clang-tidy-19 ccache git)
 

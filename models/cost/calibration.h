@@ -50,7 +50,7 @@ struct KernelCost {
   double fixed_s = 0.0;
   double seconds_per_flop = 0.0;
   double seconds_per_byte = 0.0;
-  double error = 0.0;  // mean absolute relative error of held-out shapes (of the fit: too few)
+  double error = 0.0;  // mean absolute relative error of held-out shapes
   double p90 = 0.0;    // 90 % of them are off by at most this
   FittedRange flops, bytes;
   int samples = 0;

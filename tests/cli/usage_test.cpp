@@ -11,7 +11,8 @@ TEST_F(Usage, WithoutAVerbItNamesThem) {
   EXPECT_EQ(f.out, "");
   EXPECT_EQ(f.err,
             "error: no verb\n"
-            "  hint: one of: check, compare, plan, simulate, validate; windtunnel --help\n");
+            "  hint: one of: check, compare, plan, simulate, run, calibrate, validate; windtunnel "
+            "--help\n");
 }
 
 TEST_F(Usage, AMisspeltVerbIsCorrected) {
@@ -24,7 +25,8 @@ TEST_F(Usage, HelpNamesEveryVerb) {
   const Finished f = windtunnel("--help");
   EXPECT_EQ(f.exit_code, 0);
   EXPECT_EQ(f.err, "");
-  for (const char* verb : {"check", "compare", "plan", "simulate", "validate"})
+  for (const char* verb :
+       {"check", "compare", "plan", "simulate", "run", "calibrate", "validate"})
     expect_contains(f.out, verb);
 }
 
@@ -33,6 +35,8 @@ TEST_F(Usage, EveryVerbHasHelpWithItsOptionsAndExitStatus) {
                                                        {"compare", "--max-step-error"},
                                                        {"plan", "--resolved"},
                                                        {"simulate", "--trace"},
+                                                       {"run", "--verify"},
+                                                       {"calibrate", "--budget"},
                                                        {"validate", "PATH"}};
   for (const auto& [verb, option] : cases) {
     const Finished f = windtunnel(std::string(verb) + " --help");
