@@ -10,14 +10,13 @@ namespace windtunnel {
 
 namespace {
 
-using enum Touched;
 using Operands = std::vector<KernelOperand>;
 
-KernelOperand positive(std::int64_t elements, Touched touched = recent) {
-  return {elements, touched, Content::positive};
+KernelOperand positive(std::int64_t elements) {
+  return {elements, Content::positive};
 }
 KernelOperand tokens(std::int64_t elements) {
-  return {elements, recent, Content::tokens};
+  return {elements, Content::tokens};
 }
 KernelOperand in_place(std::int64_t elements, int same_as) {
   return {.elements = elements, .same_as = same_as};
@@ -41,28 +40,28 @@ KernelOperands of_ends(const Shape& s) {
     case Kernel::load_labels:
       return with({}, {tokens(t)});
     case Kernel::embedding_fwd:
-      return with({tokens(t), {s.dims[2] * h, old}}, {{n}});
+      return with({tokens(t), {s.dims[2] * h}}, {{n}});
     case Kernel::embedding_bwd:
-      return with({tokens(t), {n}}, {{s.dims[2] * h, old}});
+      return with({tokens(t), {n}}, {{s.dims[2] * h}});
     default:
       break;
   }
   const std::int64_t positions = (t - 1) / std::max<std::int64_t>(1, s.dims[2]) + 1;
-  if (s.kernel == Kernel::position_fwd) return with({{n}, {positions * h, old}}, {in_place(n, 0)});
-  return with({{n}}, {{positions * h, old}});
+  if (s.kernel == Kernel::position_fwd) return with({{n}, {positions * h}}, {in_place(n, 0)});
+  return with({{n}}, {{positions * h}});
 }
 
 KernelOperands of_norm(const Shape& s) {
   const std::int64_t t = s.dims[0], h = s.dims[1], n = t * h;
   switch (s.kernel) {
     case Kernel::layernorm_fwd:
-      return with({{n}, {h, old}, {h, old}}, {{n}, {2 * t}});
+      return with({{n}, {h}, {h}}, {{n}, {2 * t}});
     case Kernel::rmsnorm_fwd:
-      return with({{n}, {h, old}}, {{n}, {t}});
+      return with({{n}, {h}}, {{n}, {t}});
     case Kernel::layernorm_bwd:
-      return with({{n}, {n, old}, {h, old}, positive(2 * t, old)}, {{n}, {h, old}, {h, old}});
+      return with({{n}, {n}, {h}, positive(2 * t)}, {{n}, {h}, {h}});
     default:
-      return with({{n}, {n, old}, {h, old}, positive(t, old)}, {{n}, {h, old}});
+      return with({{n}, {n}, {h}, positive(t)}, {{n}, {h}});
   }
 }
 
@@ -70,16 +69,16 @@ KernelOperands of_gemm(const Shape& s) {
   const std::int64_t m = s.dims[0], n = s.dims[1], k = s.dims[2], row = s.dims[4];
   switch (s.kernel) {
     case Kernel::gemm_fwd: {
-      Operands inputs = {{m * k}, {n * k, old}};
-      if (has(s, kHasBias)) inputs.push_back({n, old});
+      Operands inputs = {{m * k}, {n * k}};
+      if (has(s, kHasBias)) inputs.push_back({n});
       return with(std::move(inputs), {{m * n}});
     }
     case Kernel::gemm_dgrad:
-      return with({{m * (row > 0 ? row : n)}, {n * k, old}}, {{m * k}});
+      return with({{m * (row > 0 ? row : n)}, {n * k}}, {{m * k}});
     case Kernel::gemm_wgrad:
-      return with({{m * n}, {m * k, old}}, {{n * k, old}});
+      return with({{m * n}, {m * k}}, {{n * k}});
     default:
-      return with({{m * n}}, {{n, old}});  // bias_bwd
+      return with({{m * n}}, {{n}});  // bias_bwd
   }
 }
 
@@ -92,7 +91,7 @@ KernelOperands of_attention(const Shape& s) {
     case Kernel::flash_fwd:
       return with({{qkv}}, {{out}, {t * a}});
     case Kernel::flash_bwd:
-      return with({{out}, {qkv, old}, {out, old}, positive(t * a, old)}, {{qkv}});
+      return with({{out}, {qkv}, {out}, positive(t * a)}, {{qkv}});
     case Kernel::scores_fwd:
       return with({{qkv}}, {{scores}});
     case Kernel::softmax_fwd:
@@ -100,11 +99,11 @@ KernelOperands of_attention(const Shape& s) {
     case Kernel::context_fwd:
       return with({positive(scores), {qkv}}, {{out}});
     case Kernel::context_bwd:
-      return with({{out}, positive(scores, old), {qkv, old}}, {{scores}, {qkv}});
+      return with({{out}, positive(scores), {qkv}}, {{scores}, {qkv}});
     case Kernel::softmax_bwd:
-      return with({{scores}, positive(scores, old)}, {{scores}});
+      return with({{scores}, positive(scores)}, {{scores}});
     default:
-      return with({{scores}, {qkv, old}}, {{qkv}});  // scores_bwd
+      return with({{scores}, {qkv}}, {{qkv}});  // scores_bwd
   }
 }
 
@@ -119,18 +118,18 @@ KernelOperands of_rows(const Shape& s) {
     case Kernel::activation_fwd:
       return with({{input_width(s) * n}}, {{n}});
     case Kernel::activation_bwd:
-      return with({{n}, {input_width(s) * n, old}}, {{input_width(s) * n}});
+      return with({{n}, {input_width(s) * n}}, {{input_width(s) * n}});
     case Kernel::dropout_fwd:
-      return with({{n}}, {{n}, {n, recent, Content::mask}});
+      return with({{n}}, {{n}, {n, Content::mask}});
     case Kernel::dropout_bwd:
-      return with({{n}, {n, old, Content::mask}}, {{n}});
+      return with({{n}, {n, Content::mask}}, {{n}});
     default:
       break;
   }
   Operands inputs = {{n}, {n}};
-  if (has(s, kHasBias)) inputs.push_back({s.dims[1], old});
+  if (has(s, kHasBias)) inputs.push_back({s.dims[1]});
   Operands outputs = {{n}};
-  if (s.kernel == Kernel::dropout_add) outputs.push_back({n, recent, Content::mask});
+  if (s.kernel == Kernel::dropout_add) outputs.push_back({n, Content::mask});
   return with(std::move(inputs), outputs);
 }
 
@@ -140,14 +139,14 @@ KernelOperands of_flat(const Shape& s) {
     case Kernel::add:
       return with({{n}, {n}}, {{n}});
     case Kernel::zero:
-      return with({}, {{n, old}});
+      return with({}, {{n}});
     case Kernel::scale: {
       KernelOperands result = with({{n}}, {in_place(n, 0)});
       result.decays = true;
       return result;
     }
     case Kernel::accumulate:
-      return with({{n}}, {{n, old}});
+      return with({{n}}, {{n}});
     default:
       return with({{n}}, {{n}});  // cast, copy
   }
@@ -172,13 +171,13 @@ KernelOperands of_optimizer(const Shape& s) {
   const std::int64_t n = s.dims[0];
   switch (s.kernel) {
     case Kernel::sum_squares:
-      return with({{n, old}}, {{1}});
+      return with({{n}}, {{1}});
     case Kernel::clip_coefficient:
       return with({positive(1)}, {{1}});
     case Kernel::adamw:
-      return with({{n, old}, positive(1)}, {{n, old}, {n, old}, positive(n, old), in_place(n, 2)});
+      return with({{n}, positive(1)}, {{n}, {n}, positive(n), in_place(n, 2)});
     default:
-      return with({{n, old}, positive(1)}, {{n, old}, in_place(n, 2)});  // sgd
+      return with({{n}, positive(1)}, {{n}, in_place(n, 2)});  // sgd
   }
 }
 
@@ -197,11 +196,7 @@ constexpr Stretch kStretches[] = {{Kernel::load_tokens, of_ends},
                                   {Kernel::ce_max, of_loss},
                                   {Kernel::sum_squares, of_optimizer}};
 
-}  // namespace
-
-KernelOperands operands_of(const Shape& shape) {
-  const KernelClass cls = row_of(shape.kernel).cls;
-  CHECK(cls != KernelClass::host && cls != KernelClass::none, "a device kernel has operands");
+KernelOperands laid_out(const Shape& shape) {
   const Stretch* found = kStretches;
   for (const Stretch& s : kStretches) {
     if (s.first <= shape.kernel) found = &s;
@@ -210,6 +205,17 @@ KernelOperands operands_of(const Shape& shape) {
   const std::int64_t n =
       shape.dims[0] * (shape.dims[1] + 2 * shape.dims[2]) * shape.dims[3];  // rope
   return with({{n}}, {in_place(n, 0)});
+}
+
+}  // namespace
+
+KernelOperands operands_of(const Shape& shape) {
+  const KernelClass cls = row_of(shape.kernel).cls;
+  CHECK(cls != KernelClass::host && cls != KernelClass::none, "a device kernel has operands");
+  KernelOperands operands = laid_out(shape);
+  const bool of_optimizer = shape.kernel >= Kernel::sum_squares;
+  if (operands.inputs > 0 && !of_optimizer) operands.all.front().touched = Touched::recent;
+  return operands;
 }
 
 }  // namespace windtunnel

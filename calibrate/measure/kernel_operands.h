@@ -2,9 +2,10 @@
 // The memory a kernel of a shape works on: what a measurement has to make up in place of a program.
 //
 // Sizes and order are those of `program/kernel.h`, with what the program does in place done in
-// place. An operand that the op before has just written, or that the next one reads, is `recent`: a
-// step finds it in the cache if it fits. Weights, gradients, optimizer states and what the forward
-// kept for the backward are `old`: the whole step has passed since they were touched.
+// place. The first input is `recent`: the op before has just written it, so a step finds it in the
+// cache if it fits. Everything else is `old`: weights, gradients, optimizer states, what an earlier
+// op or the forward left, and outputs, for which the allocator serves any block of their size and
+// not the one used last. So are all operands of the optimizer's kernels.
 
 #include <cstdint>
 #include <vector>
@@ -20,9 +21,9 @@ enum class Content : std::uint8_t { numbers, positive, tokens, mask };
 
 struct KernelOperand {
   std::int64_t elements = 0;
-  Touched touched = Touched::recent;
   Content content = Content::numbers;
   int same_as = -1;  // in place: the operand whose memory this is
+  Touched touched = Touched::old;
 };
 
 struct KernelOperands {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "core/check.h"
 #include "core/counter_random.h"
@@ -11,7 +12,9 @@ namespace windtunnel {
 
 namespace {
 
-constexpr std::int64_t kMostCopies = 64;
+constexpr std::int64_t kMostCopies = 1024;
+/// A core's own second cache is 1 MiB or more; a step that touches less finds everything there.
+constexpr std::int64_t kOwnCache = std::int64_t{1} << 20;
 constexpr int kStep = 1;  // a step that is not the first: AdamW's bias corrections are at work
 /// Contents repeat after this many elements: drawing each would take longer than measuring.
 constexpr std::int64_t kDrawn = 4096;
@@ -58,7 +61,7 @@ PreparedKernel<T>::PreparedKernel(const KernelTask& task, const OperandSettings&
       old_bytes += o.elements * element_bytes<T>(o.content);
     }
   }
-  const std::int64_t wanted = std::min(settings.touched_bytes, settings.most_rotated_bytes);
+  const std::int64_t wanted = settings.touched_bytes > kOwnCache ? settings.rotated_bytes : 0;
   const std::int64_t copies =
       old_bytes == 0 ? 1 : std::clamp(wanted / old_bytes, std::int64_t{1}, kMostCopies);
   try {
@@ -71,7 +74,7 @@ PreparedKernel<T>::PreparedKernel(const KernelTask& task, const OperandSettings&
         } else if (c > 0 && o.touched == Touched::recent) {
           blocks[i] = calls_.front()[i];
         } else {
-          blocks[i] = block_for(o);
+          blocks[i] = block_for(o, c > 0 ? calls_.front()[i].data : nullptr);
         }
       }
       calls_.push_back(blocks);
@@ -88,12 +91,17 @@ PreparedKernel<T>::~PreparedKernel() {
 }
 
 template <class T>
-OperandBlock PreparedKernel<T>::block_for(const KernelOperand& operand) {
-  const std::int64_t elements = std::max<std::int64_t>(1, operand.elements);
-  void* data = device_.allocate(elements * element_bytes<T>(operand.content), 0);
+OperandBlock PreparedKernel<T>::block_for(const KernelOperand& operand, const void* like) {
+  const std::int64_t bytes =
+      std::max<std::int64_t>(1, operand.elements) * element_bytes<T>(operand.content);
+  void* data = device_.allocate(bytes, 0);
   blocks_.push_back(data);
   const OperandBlock block{.data = data, .elements = operand.elements};
-  fill(block, operand.content);
+  if (like != nullptr) {
+    std::memcpy(data, like, static_cast<std::size_t>(bytes));
+  } else {
+    fill(block, operand.content);
+  }
   return block;
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 // A kernel of some shape with memory of its own on a device, ready to be run again and again.
 //
-// Operands that a step finds in the cache have one block, which every run uses. `old` operands
-// (kernel_operands.h) have several copies that runs take in turn, together as many bytes as the
-// step touches between two uses, at most `most_rotated_bytes`: so they come from where a step finds
-// them, from memory in a large model and from the cache in a small one.
+// The operand that a step finds in the cache has one block, which every run uses. `old` operands
+// (kernel_operands.h) have several copies that runs take in turn, together `rotated_bytes`, more
+// than a core's own caches hold: a step leaves them for so long that what else runs on the machine
+// has taken their place in a shared cache. The copies of a step that fits into a core's second
+// cache are one.
 
 #include <cstdint>
 #include <vector>
@@ -22,8 +23,8 @@ struct KernelTask {
 
 struct OperandSettings {
   std::int64_t touched_bytes = 0;  // what a step touches between two uses of an old operand
-  std::int64_t most_rotated_bytes = std::int64_t{128} << 20;  // beyond the caches of one core
-  std::uint64_t seed = 1;                                     // of the contents
+  std::int64_t rotated_bytes = std::int64_t{32} << 20;  // ten times a large second cache
+  std::uint64_t seed = 1;                               // of the contents
 };
 
 /// T: the number type of the device's kernels, double or float.
@@ -44,7 +45,8 @@ class PreparedKernel {
   int copies() const { return static_cast<int>(calls_.size()); }
 
  private:
-  OperandBlock block_for(const KernelOperand& operand);
+  /// With the content of `like`, drawn when that is null.
+  OperandBlock block_for(const KernelOperand& operand, const void* like);
   void fill(const OperandBlock& block, Content content);
 
   KernelTask task_;

@@ -70,7 +70,7 @@ TEST(KernelOperands, EveryKernelOfTheProgramsRuns) {
       const KernelClass cls = row_of(shape.kernel).cls;
       if (cls == KernelClass::host || cls == KernelClass::none) continue;
       PreparedKernel<double> kernel({.shape = shape, .job = program.job},
-                                    {.touched_bytes = 1 << 16}, device);
+                                    {.touched_bytes = 1 << 21, .rotated_bytes = 1 << 18}, device);
       for (int i = 0; i < 3; ++i) {
         kernel.refresh();
         EXPECT_NO_THROW(kernel.run()) << name_of(shape.kernel);
@@ -84,18 +84,32 @@ Shape product(Kernel kernel) {
   return {.kernel = kernel, .in = Dtype::fp32, .out = Dtype::fp32, .dims = {64, 32, 16}};
 }
 
+TEST(KernelOperands, TheFirstInputIsRecentButTheOptimizers) {
+  const auto touched = [](const Shape& shape) {
+    std::vector<bool> recent;
+    for (const KernelOperand& o : operands_of(shape).all) {
+      recent.push_back(o.touched == Touched::recent);
+    }
+    return recent;
+  };
+  EXPECT_EQ(touched(product(Kernel::gemm_fwd)), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(touched({.kernel = Kernel::zero, .dims = {8}}), std::vector<bool>{false});
+  EXPECT_EQ(touched({.kernel = Kernel::sum_squares, .dims = {8}}), std::vector<bool>(2, false));
+}
+
 TEST(PreparedKernel, RotatesWhatTheStepHasLeftLongAgo) {
   CpuDevice device({.streams = 1});
-  const std::int64_t weight = 8 * 32 * 16;
-  const auto copies = [&](std::int64_t touched, std::int64_t most) {
+  const std::int64_t old = 8 * (32 * 16 + 64 * 32);  // weight and output
+  const auto copies = [&](std::int64_t touched, std::int64_t rotated) {
     return PreparedKernel<double>({.shape = product(Kernel::gemm_fwd), .job = {}},
-                                  {.touched_bytes = touched, .most_rotated_bytes = most}, device)
+                                  {.touched_bytes = touched, .rotated_bytes = rotated}, device)
         .copies();
   };
-  EXPECT_EQ(copies(0, 1 << 30), 1);
-  EXPECT_EQ(copies(5 * weight, 1 << 30), 5);
-  EXPECT_EQ(copies(5 * weight, 3 * weight), 3);
-  EXPECT_EQ(copies(std::int64_t{1} << 40, 1 << 30), 64);
+  constexpr std::int64_t kSmallStep = 1 << 20, kLargeStep = kSmallStep + 1;
+  EXPECT_EQ(copies(kSmallStep, 5 * old), 1);
+  EXPECT_EQ(copies(kLargeStep, 5 * old), 5);
+  EXPECT_EQ(copies(kLargeStep, old / 2), 1);
+  EXPECT_EQ(copies(kLargeStep, std::int64_t{1} << 30), 1024);
 }
 
 TEST(PreparedKernel, WhatDecaysIsFilledAgain) {
