@@ -195,14 +195,13 @@ std::string sample_text(const Sample& s) {
 }
 
 Sample parse_sample(const std::string& text, const std::string& file, int line) {
-  std::string why = "not JSON";
+  std::string why;
   try {
-    const Json json = Json::parse(text);
-    return read_sample(json);
+    return read_sample(Json::parse(text));
   } catch (const NotASample& reason) {
     why = reason.why;
   } catch (const Json::exception&) {
-    // `why` stands
+    why = "not JSON";
   }
   throw InputError({{.position = {.file = file, .line = line},
                      .message = "not a sample of a calibration: " + why,

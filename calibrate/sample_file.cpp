@@ -77,8 +77,8 @@ void SampleFile::read(const std::string& text, const std::string& machine) {
            "this is " + machine + "; name another file with --samples");
   }
   for (int number = 2; std::getline(lines, line); ++number) {
-    Sample sample = parse_sample(line, path_, number);
-    if (keys_.insert(key_of(sample)).second) samples_.push_back(std::move(sample));
+    const Sample sample = parse_sample(line, path_, number);
+    if (keys_.insert(key_of(sample)).second) samples_.push_back(sample);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "calibrate/sampler.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "calibrate/measure/stopwatch.h"
 
@@ -18,9 +17,9 @@ AnchorRates Sampler::fresh_rates() {
   return *last_;
 }
 
-bool Sampler::take(Sample sample, const std::function<void(Sample&)>& measure) {
+bool Sampler::take(const Sample& sample, const std::function<void(Sample&)>& measure) {
   if (file_.holds(sample)) return false;
-  take_all({std::move(sample)}, [&](std::vector<Sample>& all) { measure(all.front()); });
+  take_all({sample}, [&](std::vector<Sample>& all) { measure(all.front()); });
   return true;
 }
 

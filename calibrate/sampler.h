@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "calibrate/fit/robust.h"
 #include "calibrate/measure/anchor.h"
@@ -18,7 +19,7 @@ class Sampler {
 
   /// Measures unless the file holds the sample. `measure` fills in what was measured; whatever it
   /// throws, nothing is added. True when a sample was taken.
-  bool take(Sample sample, const std::function<void(Sample&)>& measure);
+  bool take(const Sample& sample, const std::function<void(Sample&)>& measure);
 
   /// Adds samples that were measured together, as launch and synchronize are.
   void take_all(std::vector<Sample> samples,
