@@ -262,8 +262,6 @@ constexpr OptionRow kOptionRows[] = {
      }},
     {Option::limits, add_limits},
     {Option::trace_sides, add_trace_sides},
-}
-
     {Option::calibration, add_calibration},
 };
 

@@ -30,8 +30,8 @@ std::vector<std::byte> ones(WireType type, std::int64_t elements) {
   return bytes;
 }
 
-bool reduces(TransferKind kind) {
-  return kind == TransferKind::all_reduce || kind == TransferKind::reduce_scatter;
+bool reduces(WireKind kind) {
+  return kind == WireKind::all_reduce || kind == WireKind::reduce_scatter;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ Barrier make_barrier(Communicator& communicator, int group) {
   return [&communicator, group, number] {
     *number = 1.0F;
     const Communicator::Ticket ticket =
-        communicator.announce(group, {.kind = TransferKind::all_reduce,
+        communicator.announce(group, {.kind = WireKind::all_reduce,
                                       .reduction = Reduction::max,
                                       .type = WireType::fp32,
                                       .elements = 1,
@@ -58,8 +58,8 @@ std::vector<TransferStamps> measure_transfer(Communicator& communicator, const T
         "every member has an equal part of what travels");
   std::vector<std::byte> in = ones(plan.type, plan.elements);
   std::vector<std::byte> out = ones(plan.type, plan.elements);
-  const bool receives = plan.kind == TransferKind::recv;
-  const bool sends = plan.kind == TransferKind::send;
+  const bool receives = plan.kind == WireKind::recv;
+  const bool sends = plan.kind == WireKind::send;
   // A broadcast and an average of ones leave ones.
   const TransferPart part{
       .kind = plan.kind,
@@ -67,7 +67,7 @@ std::vector<TransferStamps> measure_transfer(Communicator& communicator, const T
       .type = plan.type,
       .elements = plan.elements,
       .in = receives ? out.data() : in.data(),
-      .out = sends || plan.kind == TransferKind::broadcast ? in.data() : out.data(),
+      .out = sends || plan.kind == WireKind::broadcast ? in.data() : out.data(),
       .peer = plan.peer};
   std::vector<TransferStamps> stamps;
   for (int i = 0; i < plan.warm_up + plan.repeats; ++i) {

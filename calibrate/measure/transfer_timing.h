@@ -22,7 +22,7 @@ Barrier make_barrier(Communicator& communicator, int group);
 
 struct TransferPlan {
   int group = 0;  // counts the communicator's list
-  TransferKind kind = TransferKind::all_reduce;
+  WireKind kind = WireKind::all_reduce;
   WireType type = WireType::fp32;
   std::int64_t elements = 0;  // of the full tensor; a multiple of the members
   int members = 2;

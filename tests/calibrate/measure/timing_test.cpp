@@ -82,16 +82,16 @@ TEST(TransferTiming, EveryKindIsTimedOnEveryRank) {
   std::array<std::array<std::vector<TransferStamps>, 2>, 6> stamps;
   on_two_ranks([&](int rank, Communicator& communicator) {
     const Barrier barrier = make_barrier(communicator, 0);
-    constexpr TransferKind kinds[] = {TransferKind::all_reduce, TransferKind::all_gather,
-                                      TransferKind::reduce_scatter, TransferKind::all_to_all,
-                                      TransferKind::broadcast};
+    constexpr WireKind kinds[] = {WireKind::all_reduce, WireKind::all_gather,
+                                      WireKind::reduce_scatter, WireKind::all_to_all,
+                                      WireKind::broadcast};
     for (std::size_t k = 0; k < 5; ++k) {
       stamps[k][static_cast<std::size_t>(rank)] = measure_transfer(
           communicator, {.kind = kinds[k], .elements = 1000, .repeats = 7}, barrier);
     }
     stamps[5][static_cast<std::size_t>(rank)] =
         measure_transfer(communicator,
-                         {.kind = rank == 0 ? TransferKind::send : TransferKind::recv,
+                         {.kind = rank == 0 ? WireKind::send : WireKind::recv,
                           .elements = 1000,
                           .peer = 1 - rank,
                           .repeats = 7},
