@@ -113,6 +113,8 @@ void measure_alone(const MeasurementPlan& plan, const SessionOptions& options, D
   Session<T>(plan, options, device, sampler).run();
 }
 
+template void measure_alone<float>(const MeasurementPlan&, const SessionOptions&, Device&,
+                                   Sampler&);
 template void measure_alone<double>(const MeasurementPlan&, const SessionOptions&, Device&,
                                     Sampler&);
 

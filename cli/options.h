@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "report/compare_limits.h"
 #include "core/units.h"
+#include "report/compare_limits.h"
 
 namespace windtunnel {
 

@@ -22,8 +22,8 @@
 #include "planning/pricing.h"
 #include "planning/provenance.h"
 #include "planning/report_head.h"
-#include "planning/traffic.h"
 #include "planning/require_prices.h"
+#include "planning/traffic.h"
 #include "planning/utilization.h"
 #include "program/verify.h"
 #include "report/bottleneck.h"
@@ -122,8 +122,7 @@ std::future<void> verify_beside(const Program& program) {
 
 PricedProgram price_on_device(const Program& program, const ProfileCostModel& model,
                               const Cluster& cluster, const SimulateOptions& options) {
-  PricedProgram priced =
-      price(program, model, cluster, pricing_options(model.profile(), options));
+  PricedProgram priced = price(program, model, cluster, pricing_options(model.profile(), options));
   const bool shares =
       options.sharing == NetworkSharing::always ||
       (options.sharing == NetworkSharing::automatic && passes_wait_for_network(program, cluster));

@@ -65,6 +65,7 @@ KernelTiming measure_kernel(const KernelTask& task, const KernelTimingOptions& o
   return result;
 }
 
+template KernelTiming measure_kernel<float>(const KernelTask&, const KernelTimingOptions&, Device&);
 template KernelTiming measure_kernel<double>(const KernelTask&, const KernelTimingOptions&,
                                              Device&);
 

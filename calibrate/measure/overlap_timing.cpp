@@ -105,6 +105,8 @@ OverlapTiming measure_overlap(const OverlapPlan& plan, Device& device, Communica
           .transfer_beside = median_or_zero(durations(transfers_beside))};
 }
 
+template OverlapTiming measure_overlap<float>(const OverlapPlan&, Device&, Communicator&,
+                                              const Barrier&);
 template OverlapTiming measure_overlap<double>(const OverlapPlan&, Device&, Communicator&,
                                                const Barrier&);
 

@@ -152,6 +152,7 @@ void PreparedKernel<T>::refresh() {
   }
 }
 
+template class PreparedKernel<float>;
 template class PreparedKernel<double>;
 
 }  // namespace windtunnel

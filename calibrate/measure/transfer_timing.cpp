@@ -40,13 +40,12 @@ Barrier make_barrier(Communicator& communicator, int group) {
   auto number = std::make_shared<float>(1.0F);
   return [&communicator, group, number] {
     *number = 1.0F;
-    const Communicator::Ticket ticket =
-        communicator.announce(group, {.kind = WireKind::all_reduce,
-                                      .reduction = Reduction::max,
-                                      .type = WireType::fp32,
-                                      .elements = 1,
-                                      .in = number.get(),
-                                      .out = number.get()});
+    const Communicator::Ticket ticket = communicator.announce(group, {.kind = WireKind::all_reduce,
+                                                                      .reduction = Reduction::max,
+                                                                      .type = WireType::fp32,
+                                                                      .elements = 1,
+                                                                      .in = number.get(),
+                                                                      .out = number.get()});
     communicator.arrive(ticket);
     communicator.finish(ticket);
   };
@@ -61,14 +60,13 @@ std::vector<TransferStamps> measure_transfer(Communicator& communicator, const T
   const bool receives = plan.kind == WireKind::recv;
   const bool sends = plan.kind == WireKind::send;
   // A broadcast and an average of ones leave ones.
-  const TransferPart part{
-      .kind = plan.kind,
-      .reduction = reduces(plan.kind) ? Reduction::average : Reduction::none,
-      .type = plan.type,
-      .elements = plan.elements,
-      .in = receives ? out.data() : in.data(),
-      .out = sends || plan.kind == WireKind::broadcast ? in.data() : out.data(),
-      .peer = plan.peer};
+  const TransferPart part{.kind = plan.kind,
+                          .reduction = reduces(plan.kind) ? Reduction::average : Reduction::none,
+                          .type = plan.type,
+                          .elements = plan.elements,
+                          .in = receives ? out.data() : in.data(),
+                          .out = sends || plan.kind == WireKind::broadcast ? in.data() : out.data(),
+                          .peer = plan.peer};
   std::vector<TransferStamps> stamps;
   for (int i = 0; i < plan.warm_up + plan.repeats; ++i) {
     barrier();

@@ -10,7 +10,10 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "calibrate/ranks/rank_session.h"
 #include "cli/exit_code.h"
 #include "core/atomic_file.h"
 #include "core/diagnostics.h"
@@ -30,10 +33,18 @@ struct RankArguments {
   std::uint64_t seed = 1;
   bool values = false, orphan = false;
   std::int64_t capacity_bytes = std::int64_t{1} << 38;
+  // A calibration instead of a run:
+  std::vector<std::string> calibrate_for;
+  double budget_s = 60.0;
+  std::string samples, storage;
 };
 
 void add_options(CLI::App& app, RankArguments& a) {
-  app.add_option("scenario", a.scenario)->required();
+  app.add_option("scenario", a.scenario);
+  app.add_option("--calibrate-for", a.calibrate_for);
+  app.add_option("--budget", a.budget_s);
+  app.add_option("--samples", a.samples);
+  app.add_option("--storage", a.storage);
   app.add_option("--id", a.id);
   app.add_option("--folder", a.folder)->required();
   app.add_option("--numbers", a.numbers)->check(CLI::IsMember({"fp32", "fp64", "field"}));
@@ -81,6 +92,25 @@ void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status)
   status.state = RankState::done;
 }
 
+void calibrate(const RankArguments& a, const MpiWorld& world, RankStatus& status) {
+  status.pid = getpid();
+  status.state = RankState::running;
+  std::vector<Program> programs;
+  for (const std::string& path : a.calibrate_for) {
+    for (const Scenario& s : load_scenarios(path).scenarios) {
+      programs.push_back(lower_scenario(s).program);
+    }
+  }
+  calibrate_rank({.programs = programs,
+                  .budget_s = a.budget_s,
+                  .seed = a.seed,
+                  .samples = a.samples.empty() ? samples_path(a.folder) : a.samples,
+                  .storage_folder = a.storage,
+                  .progress = [&status] { ++status.progress.finished; }},
+                 world);
+  status.state = RankState::done;
+}
+
 int main_of_rank(const RankArguments& a) {
   // A rank ends with the launcher that started it, whatever ends that.
   if (!a.orphan) prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -88,7 +118,11 @@ int main_of_rank(const RankArguments& a) {
   StatusBoard board = StatusBoard::open(status_path(a.folder), world.size());
   RankStatus& status = board.rank(world.rank());
   try {
-    run_rank(a, world, status);
+    if (a.calibrate_for.empty()) {
+      run_rank(a, world, status);
+    } else {
+      calibrate(a, world, status);
+    }
     return kExitOk;
   } catch (const std::exception& error) {
     status.fail(error.what());

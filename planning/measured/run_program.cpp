@@ -33,23 +33,20 @@ std::string read_all(const std::string& path) {
 }
 
 /// It stands beside this program.
-std::string rank_program() {
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-  const std::filesystem::path path = self.parent_path() / "windtunnel-rank";
-  if (std::filesystem::exists(path)) return path.string();
-  throw RunImpossible(
-      "this windtunnel was built without MPI, which ranks need to talk\n"
-      "  hint: install libopenmpi-dev and openmpi-bin, and build again");
+std::filesystem::path rank_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "windtunnel-rank";
 }
 
-std::vector<std::string> words_of(const RunRequest& request, const std::string& folder) {
-  std::vector<std::string> words{
-      rank_program(), std::filesystem::absolute(request.scenario_path).string(),
-      "--folder",     folder,
-      "--numbers",    request.numbers,
-      "--warm-up",    std::to_string(request.warm_up),
-      "--steps",      std::to_string(request.steps),
-      "--seed",       std::to_string(request.seed)};
+std::vector<std::string> words_of(const RunRequest& request) {
+  std::vector<std::string> words{std::filesystem::absolute(request.scenario_path).string(),
+                                 "--numbers",
+                                 request.numbers,
+                                 "--warm-up",
+                                 std::to_string(request.warm_up),
+                                 "--steps",
+                                 std::to_string(request.steps),
+                                 "--seed",
+                                 std::to_string(request.seed)};
   if (!request.id.empty()) words.insert(words.end(), {"--id", request.id});
   if (request.recording == Recording::values) words.emplace_back("--values");
   return words;
@@ -57,8 +54,7 @@ std::vector<std::string> words_of(const RunRequest& request, const std::string& 
 
 class Watch {
  public:
-  Watch(const RunRequest& request, const Program& program, const StatusBoard& board)
-      : request_(request), program_(program), board_(board) {}
+  Watch(const RankLaunch& launch, const StatusBoard& board) : launch_(launch), board_(board) {}
 
   /// Until the ranks have ended. Throws RunFailed when they hang.
   ChildEnd wait(ChildProcess& child) {
@@ -73,8 +69,8 @@ class Watch {
         moved = Clock::now();
       }
       const std::chrono::duration<double> still = Clock::now() - moved;
-      if (still.count() > request_.hang_after_s) {
-        const std::string text = hang_text(program_, board_, request_.hang_after_s);
+      if (still.count() > launch_.hang_after_s) {
+        const std::string text = hang_text(launch_.program, board_, launch_.hang_after_s);
         child.end();
         throw RunFailed(text);
       }
@@ -92,8 +88,7 @@ class Watch {
     return sum;
   }
 
-  const RunRequest& request_;
-  const Program& program_;
+  const RankLaunch& launch_;
   const StatusBoard& board_;
 };
 
@@ -107,28 +102,50 @@ std::vector<RankOutcome> collect(const std::string& folder, int ranks) {
 
 }  // namespace
 
-std::vector<RankOutcome> run_program(const RunRequest& request, const Lowered& lowered) {
+bool has_rank_program() {
+  std::error_code none;
+  return std::filesystem::exists(rank_program(), none);
+}
+
+void launch_ranks(const RankLaunch& launch, const std::function<void(const std::string&)>& after) {
   if (!has_mpirun()) {
     throw RunImpossible(
         "there is no mpirun on the PATH to start the ranks with\n"
         "  hint: sudo apt-get install -y openmpi-bin");
   }
-  const int ranks = static_cast<int>(lowered.program.mesh.ranks());
+  if (!has_rank_program()) {
+    throw RunImpossible(
+        "this windtunnel was built without MPI, which ranks need to talk\n"
+        "  hint: install libopenmpi-dev and openmpi-bin, and build again");
+  }
+  std::vector<std::string> words{rank_program().string()};
   PrivateFolder folder;
-  StatusBoard board = StatusBoard::create(status_path(folder.path()), ranks);
-  ChildCommand command = mpi_command({.ranks = ranks,
-                                      .words = words_of(request, folder.path()),
+  StatusBoard board = StatusBoard::create(status_path(folder.path()), launch.ranks);
+  words.insert(words.end(), launch.words.begin(), launch.words.end());
+  words.insert(words.end(), {"--folder", folder.path()});
+  ChildCommand command = mpi_command({.ranks = launch.ranks,
+                                      .words = std::move(words),
                                       .folder = folder.path(),
                                       .output = output_path(folder.path())});
   command.environment.push_back("WINDTUNNEL_DATA=" + data_dir());
   ChildProcess child(command);
   folder.own_group(child.group());
-  const ChildEnd end = Watch(request, lowered.program, board).wait(child);
+  const ChildEnd end = Watch(launch, board).wait(child);
   if (end.status != 0) {
-    throw RunFailed(
-        failure_text(lowered.program, board, end, read_all(output_path(folder.path()))));
+    throw RunFailed(failure_text(launch.program, board, end, read_all(output_path(folder.path()))));
   }
-  return collect(folder.path(), ranks);
+  after(folder.path());
+}
+
+std::vector<RankOutcome> run_program(const RunRequest& request, const Lowered& lowered) {
+  const int ranks = static_cast<int>(lowered.program.mesh.ranks());
+  std::vector<RankOutcome> outcomes;
+  launch_ranks({.ranks = ranks,
+                .program = lowered.program,
+                .words = words_of(request),
+                .hang_after_s = request.hang_after_s},
+               [&](const std::string& folder) { outcomes = collect(folder, ranks); });
+  return outcomes;
 }
 
 void require_executable(const Lowered& lowered) {

@@ -2,6 +2,7 @@
 // Starts the ranks of a scenario's program on this machine, watches over them, and brings back what
 // they measured.
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,6 +30,21 @@ struct RunFailed : std::runtime_error {
 struct RunImpossible : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// Ranks of this machine under mpirun.
+struct RankLaunch {
+  int ranks = 1;
+  const Program& program;          // for words about where ranks are
+  std::vector<std::string> words;  // arguments of windtunnel-rank, less its folder
+  double hang_after_s = 60.0;
+};
+
+/// Whether this program was built with MPI.
+bool has_rank_program();
+
+/// Starts them and waits for their end, then calls `after` with the folder of their files, which is
+/// gone when this returns. Throws RunFailed, RunImpossible.
+void launch_ranks(const RankLaunch& launch, const std::function<void(const std::string&)>& after);
 
 /// One outcome per rank, in rank order. `lowered`: the program of the request's scenario. Throws
 /// RunFailed, RunImpossible. Nothing of the run is left when it returns or throws, or when this

@@ -11,6 +11,9 @@ inline std::string status_path(const std::string& folder) {
 inline std::string outcome_path(const std::string& folder, int rank) {
   return folder + "/outcome." + std::to_string(rank);
 }
+inline std::string samples_path(const std::string& folder) {
+  return folder + "/samples";
+}
 inline std::string output_path(const std::string& folder) {
   return folder + "/output";
 }

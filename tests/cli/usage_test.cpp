@@ -25,19 +25,16 @@ TEST_F(Usage, HelpNamesEveryVerb) {
   const Finished f = windtunnel("--help");
   EXPECT_EQ(f.exit_code, 0);
   EXPECT_EQ(f.err, "");
-  for (const char* verb :
-       {"check", "compare", "plan", "simulate", "run", "calibrate", "validate"})
+  for (const char* verb : {"check", "compare", "plan", "simulate", "run", "calibrate", "validate"})
     expect_contains(f.out, verb);
 }
 
 TEST_F(Usage, EveryVerbHasHelpWithItsOptionsAndExitStatus) {
-  const std::pair<const char*, const char*> cases[] = {{"check", "--json"},
-                                                       {"compare", "--max-step-error"},
-                                                       {"plan", "--resolved"},
-                                                       {"simulate", "--trace"},
-                                                       {"run", "--verify"},
-                                                       {"calibrate", "--budget"},
-                                                       {"validate", "PATH"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"check", "--json"},    {"compare", "--max-step-error"},
+      {"plan", "--resolved"}, {"simulate", "--trace"},
+      {"run", "--verify"},    {"calibrate", "--budget"},
+      {"validate", "PATH"}};
   for (const auto& [verb, option] : cases) {
     const Finished f = windtunnel(std::string(verb) + " --help");
     EXPECT_EQ(f.exit_code, 0) << verb;

@@ -83,8 +83,8 @@ TEST(TransferTiming, EveryKindIsTimedOnEveryRank) {
   on_two_ranks([&](int rank, Communicator& communicator) {
     const Barrier barrier = make_barrier(communicator, 0);
     constexpr WireKind kinds[] = {WireKind::all_reduce, WireKind::all_gather,
-                                      WireKind::reduce_scatter, WireKind::all_to_all,
-                                      WireKind::broadcast};
+                                  WireKind::reduce_scatter, WireKind::all_to_all,
+                                  WireKind::broadcast};
     for (std::size_t k = 0; k < 5; ++k) {
       stamps[k][static_cast<std::size_t>(rank)] = measure_transfer(
           communicator, {.kind = kinds[k], .elements = 1000, .repeats = 7}, barrier);

@@ -1,0 +1,29 @@
+#pragma once
+// A calibration by several ranks of one machine: every rank measures kernels at the same time, so
+// that costs are those of a machine all of whose ranks are at work, then all measure transfers and
+// how these and kernels slow each other. Rank 0's samples count.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "calibrate/session.h"
+#include "kernels/mpi/mpi_world.h"
+#include "program/program.h"
+
+namespace windtunnel {
+
+struct RankCalibration {
+  std::span<const Program> programs;
+  double budget_s = 60.0;
+  std::uint64_t seed = 1;
+  std::string samples;                     // file of rank 0
+  std::string storage_folder;              // empty: storage is not measured
+  std::function<void()> progress = [] {};  // called as often as anything moves
+};
+
+/// Throws ExecutionError, InputError, TransferError.
+void calibrate_rank(const RankCalibration& calibration, const MpiWorld& world);
+
+}  // namespace windtunnel

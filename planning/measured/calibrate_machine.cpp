@@ -1,0 +1,119 @@
+#include "planning/measured/calibrate_machine.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "calibrate/build_profile.h"
+#include "calibrate/machine.h"
+#include "calibrate/measure/anchor.h"
+#include "calibrate/session.h"
+#include "kernels/device/cpu_device.h"
+#include "planning/measured/run_program.h"
+#include "runtime/launch/mpi_command.h"
+#include "runtime/launch/outcome_files.h"
+#include "scenarios/loader.h"
+
+namespace windtunnel {
+
+namespace {
+
+constexpr const char* kNumbers = "fp32";  // what the CPU's kernels compute in
+
+int most_ranks(std::span<const Program> programs) {
+  std::int64_t most = 1;
+  for (const Program& program : programs) most = std::max(most, program.mesh.ranks());
+  return static_cast<int>(most);
+}
+
+std::vector<Shape> shapes_of(std::span<const Program> programs) {
+  std::vector<Shape> shapes;
+  for (const Program& program : programs) {
+    for (const ShapeUse& use : list_shapes(program).kernels) shapes.push_back(use.shape);
+  }
+  return shapes;
+}
+
+Profile profile_of(const CalibrationRequest& request, const SampleFile& file) {
+  const Machine machine = this_machine();
+  auto facts = fingerprint(machine);
+  facts.emplace_back("numbers", kNumbers);
+  facts.emplace_back("ranks", std::to_string(most_ranks(request.programs)));
+  facts.emplace_back("seed", std::to_string(request.seed));
+  return build_profile(
+      file.samples(), shapes_of(request.programs),
+      {.id = request.id,
+       .date = today(),
+       .fingerprint = std::move(facts),
+       .memory_bytes = static_cast<double>(machine.memory_bytes) / most_ranks(request.programs),
+       .seed = request.seed});
+}
+
+Profile by_ranks(const CalibrationRequest& request) {
+  std::vector<std::string> words{"--budget", std::to_string(request.budget_s), "--seed",
+                                 std::to_string(request.seed)};
+  for (const std::string& path : request.scenario_paths) {
+    words.insert(words.end(), {"--calibrate-for", std::filesystem::absolute(path).string()});
+  }
+  if (!request.samples.empty()) {
+    words.insert(words.end(), {"--samples", std::filesystem::absolute(request.samples).string()});
+  }
+  if (!request.storage_folder.empty()) {
+    words.insert(words.end(),
+                 {"--storage", std::filesystem::absolute(request.storage_folder).string()});
+  }
+  Profile profile;
+  launch_ranks(
+      {.ranks = most_ranks(request.programs),
+       .program = request.programs.front(),
+       .words = std::move(words),
+       .hang_after_s = 60.0 + request.budget_s},
+      [&](const std::string& folder) {
+        const std::string path = request.samples.empty() ? samples_path(folder) : request.samples;
+        profile = profile_of(request, SampleFile(path, machine_line(this_machine(), kNumbers)));
+      });
+  return profile;
+}
+
+Profile alone(const CalibrationRequest& request) {
+  constexpr int kShare = 8;             // one measurement takes an eighth of memory and budget
+  constexpr double kSlowKernel = 10.0;  // at a tenth of the rough speed
+  const Machine machine = this_machine();
+  SampleFile file(request.samples, machine_line(machine, kNumbers));
+  Anchor anchor;
+  Sampler sampler(file, anchor);
+  CpuDevice device({.streams = 1, .capacity_bytes = machine.memory_bytes / 2});
+  const PlanOptions plan{
+      .seed = request.seed,
+      .of_point = {.bytes = std::min(std::int64_t{1} << 30, machine.memory_bytes / kShare)},
+      .of_scenario = {.bytes = machine.memory_bytes / kShare,
+                      .rough_seconds = request.budget_s / kShare / kSlowKernel}};
+  measure_alone<float>(
+      plan_measurements(request.programs, plan),
+      {.budget_s = request.budget_s,
+       .seed = request.seed,
+       .storage_folder = request.storage_folder,
+       .report = [&](const SessionProgress& p) { request.progress(p.what, p.seconds_left); }},
+      device, sampler);
+  return profile_of(request, file);
+}
+
+}  // namespace
+
+std::vector<Program> programs_to_calibrate(const std::vector<std::string>& scenario_paths) {
+  std::vector<Program> programs;
+  for (const std::string& path : scenario_paths) {
+    for (const Scenario& s : load_scenarios(path).scenarios) {
+      Lowered lowered = lower_scenario(s);
+      require_executable(lowered);
+      programs.push_back(std::move(lowered.program));
+    }
+  }
+  return programs;
+}
+
+Profile calibrate_machine(const CalibrationRequest& request) {
+  const bool ranks = most_ranks(request.programs) > 1 && has_mpirun() && has_rank_program();
+  return ranks ? by_ranks(request) : alone(request);
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,35 @@
+#pragma once
+// A calibration of this machine for some scenarios: by as many ranks as the largest of them has,
+// where there is MPI to start them with, else by this process alone.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/cost/profile.h"
+#include "planning/simulate.h"
+#include "program/program.h"
+
+namespace windtunnel {
+
+struct CalibrationRequest {
+  std::vector<std::string> scenario_paths;
+  std::span<const Program> programs;  // of all scenarios in them
+  double budget_s = 60.0;
+  std::uint64_t seed = 1;
+  std::string id;       // of the profile
+  std::string samples;  // file kept for taking it up again; empty: none
+  std::string storage_folder;
+  std::function<void(const std::string& what, double seconds_left)> progress =
+      [](const std::string&, double) {};
+};
+
+/// Throws InputError when a scenario is not of this machine's CPU.
+std::vector<Program> programs_to_calibrate(const std::vector<std::string>& scenario_paths);
+
+/// Throws RunFailed, InputError, ExecutionError.
+Profile calibrate_machine(const CalibrationRequest& request);
+
+}  // namespace windtunnel
