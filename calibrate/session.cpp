@@ -21,6 +21,13 @@ constexpr double kLeastOfOne = 0.002, kMostOfOne = 0.2, kOfGridPoint = 0.02;
 constexpr double kStoragePerSecond = 1 << 20;
 constexpr double kLeastStorage = 4 << 20, kMostStorage = 64 << 20;
 
+/// What old operands are taken in turn from: as much as the step touches, so that they lie as far
+/// away as there. Beyond some times a shared cache more memory tells nothing new.
+std::int64_t rotated(std::int64_t touched_bytes) {
+  constexpr std::int64_t kLeast = std::int64_t{32} << 20, kMost = std::int64_t{192} << 20;
+  return std::clamp(touched_bytes, kLeast, kMost);
+}
+
 template <class T>
 class Session {
  public:
@@ -69,7 +76,9 @@ class Session {
       report(name_of(p.task.shape.kernel));
       const KernelTimingOptions options{
           .budget = {.seconds = seconds},
-          .operands = {.touched_bytes = p.touched_bytes, .seed = options_.seed}};
+          .operands = {.touched_bytes = p.touched_bytes,
+                       .rotated_bytes = rotated(p.touched_bytes),
+                       .seed = options_.seed}};
       try {
         sampler_.take({.kind = SampleKind::kernel, .shape = p.task.shape}, [&](Sample& s) {
           const KernelTiming timing = measure_kernel<T>(p.task, options, device_);
