@@ -74,11 +74,10 @@ class Session {
       ++done_;
       if (!p.needed && left() <= 0.0) continue;
       report(name_of(p.task.shape.kernel));
-      const KernelTimingOptions options{
-          .budget = {.seconds = seconds},
-          .operands = {.touched_bytes = p.touched_bytes,
-                       .rotated_bytes = rotated(p.touched_bytes),
-                       .seed = options_.seed}};
+      const KernelTimingOptions options{.budget = {.seconds = seconds},
+                                        .operands = {.touched_bytes = p.touched_bytes,
+                                                     .rotated_bytes = rotated(p.touched_bytes),
+                                                     .seed = options_.seed}};
       try {
         sampler_.take({.kind = SampleKind::kernel, .shape = p.task.shape}, [&](Sample& s) {
           const KernelTiming timing = measure_kernel<T>(p.task, options, device_);

@@ -14,24 +14,52 @@ namespace {
 constexpr std::int64_t kSmallest = 4;  // one fp32: a norm, a loss
 constexpr std::int64_t kStepFactor = 4;
 
+constexpr double kQuietSeconds = 5e-4;  // a layer's compute on a laptop's model
+
 /// Ones of the wire's type, so that sums stay numbers.
-std::vector<std::byte> ones(WireType type, std::int64_t elements) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(elements * bytes_of(type)));
+void write_ones(WireType type, std::vector<std::byte>& bytes) {
   if (type == WireType::fp32) {
     float* at = reinterpret_cast<float*>(bytes.data());
-    std::fill(at, at + elements, 1.0F);
+    std::fill(at, at + bytes.size() / sizeof *at, 1.0F);
   } else if (type == WireType::fp64) {
     double* at = reinterpret_cast<double*>(bytes.data());
-    std::fill(at, at + elements, 1.0);
+    std::fill(at, at + bytes.size() / sizeof *at, 1.0);
   } else {
     std::uint64_t* at = reinterpret_cast<std::uint64_t*>(bytes.data());
-    std::fill(at, at + elements, std::uint64_t{1});
+    std::fill(at, at + bytes.size() / sizeof *at, std::uint64_t{1});
   }
+}
+
+std::vector<std::byte> ones(WireType type, std::int64_t elements) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(elements * bytes_of(type)));
+  write_ones(type, bytes);
   return bytes;
 }
 
-bool reduces(WireKind kind) {
-  return kind == WireKind::all_reduce || kind == WireKind::reduce_scatter;
+/// As in a step: what travels was just written, and the wires have been quiet for a while.
+void compute_meanwhile(WireType type, std::vector<std::byte>& written) {
+  const double until = clock_seconds() + kQuietSeconds;
+  do write_ones(type, written);
+  while (clock_seconds() < until);
+}
+
+/// Operands as a step has them: a reduction in place, a gather from its own place in the result, a
+/// scatter into its own place in the input.
+TransferPart part_of(const TransferPlan& plan, std::byte* whole) {
+  const std::int64_t own = plan.elements / plan.members * plan.place * bytes_of(plan.type);
+  TransferPart part{.kind = plan.kind,
+                    .reduction = Reduction::none,
+                    .type = plan.type,
+                    .elements = plan.elements,
+                    .in = whole,
+                    .out = whole,
+                    .peer = plan.peer};
+  if (plan.kind == WireKind::all_gather) part.in = whole + own;
+  if (plan.kind == WireKind::reduce_scatter) part.out = whole + own;
+  if (plan.kind == WireKind::all_reduce || plan.kind == WireKind::reduce_scatter) {
+    part.reduction = Reduction::sum;
+  }
+  return part;
 }
 
 }  // namespace
@@ -55,21 +83,14 @@ std::vector<TransferStamps> measure_transfer(Communicator& communicator, const T
                                              const Barrier& barrier) {
   CHECK(plan.elements > 0 && plan.elements % plan.members == 0,
         "every member has an equal part of what travels");
-  std::vector<std::byte> in = ones(plan.type, plan.elements);
-  std::vector<std::byte> out = ones(plan.type, plan.elements);
-  const bool receives = plan.kind == WireKind::recv;
-  const bool sends = plan.kind == WireKind::send;
-  // A broadcast and an average of ones leave ones.
-  const TransferPart part{.kind = plan.kind,
-                          .reduction = reduces(plan.kind) ? Reduction::average : Reduction::none,
-                          .type = plan.type,
-                          .elements = plan.elements,
-                          .in = receives ? out.data() : in.data(),
-                          .out = sends || plan.kind == WireKind::broadcast ? in.data() : out.data(),
-                          .peer = plan.peer};
+  std::vector<std::byte> whole = ones(plan.type, plan.elements);
+  std::vector<std::byte> other = ones(plan.type, plan.elements);  // all_to_all is not in place
+  TransferPart part = part_of(plan, whole.data());
+  if (plan.kind == WireKind::all_to_all) part.out = other.data();
   std::vector<TransferStamps> stamps;
   for (int i = 0; i < plan.warm_up + plan.repeats; ++i) {
     barrier();
+    compute_meanwhile(plan.type, whole);
     TransferStamps stamp{.arrived_s = clock_seconds()};
     const Communicator::Ticket ticket = communicator.announce(plan.group, part);
     communicator.arrive(ticket);

@@ -26,6 +26,7 @@ struct TransferPlan {
   WireType type = WireType::fp32;
   std::int64_t elements = 0;  // of the full tensor; a multiple of the members
   int members = 2;
+  int place = 0;  // this rank's among them
   int peer = -1;  // send, recv: the other rank
   int warm_up = 2, repeats = 20;
 };
@@ -34,8 +35,9 @@ struct TransferStamps {
   double arrived_s = 0.0, ended_s = 0.0;
 };
 
-/// This rank's stamps, one per repetition. Buffers hold ones and are written before the first.
-/// Throws TransferError.
+/// This rank's stamps, one per repetition. Before each, every member computes for half a
+/// millisecond on what it will send: in a step the wires are quiet while a layer computes, and the
+/// thread that serves them sleeps. Throws TransferError.
 std::vector<TransferStamps> measure_transfer(Communicator& communicator, const TransferPlan& plan,
                                              const Barrier& barrier);
 

@@ -143,7 +143,8 @@ class RankSession {
     TransferPlan plan{.group = group_of(curve.ranks),
                       .kind = wire_kind(curve.kind),
                       .elements = bytes / bytes_of(WireType::fp32),
-                      .members = curve.ranks};
+                      .members = curve.ranks,
+                      .place = world_.rank()};
     if (curve.kind == CommKind::send_recv) {
       plan.kind = world_.rank() == 0 ? WireKind::send : WireKind::recv;
       plan.peer = 1 - world_.rank();

@@ -23,7 +23,8 @@ Arena::Arena(std::int64_t bytes) {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) continue;
     base_ = static_cast<char*>(mapped);
-    // Large pages where the system has them: a step touches more than small ones' translations reach.
+    // Large pages where the system has them: a step touches more than small ones' translations
+    // reach.
     madvise(base_, static_cast<std::size_t>(bytes_), MADV_HUGEPAGE);
     return;
   }
