@@ -9,6 +9,7 @@
 // measured, at least 1 %; what all costs of a class share, how far the anchors around its
 // samples moved.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,6 +25,8 @@ struct ProfileFacts {
   std::vector<std::pair<std::string, std::string>> fingerprint;
   double memory_bytes = 0.0;  // of the machine
   std::uint64_t seed = 1;     // chooses what is held out
+  /// The machine's speed at which times are stated; none: the median of the samples' anchors.
+  std::optional<AnchorRates> rates{};
 };
 
 /// `wanted`: shapes of the scenarios; those not measured are listed under `extrapolated`.

@@ -59,7 +59,7 @@ std::string id_of(const std::string& path) {
 
 Profile measure(const Options& options, Output& output, const std::vector<Program>& programs) {
   const auto folder = std::filesystem::path(options.output).parent_path();
-  return calibrate_machine({.scenario_paths = options.scenarios,
+  const CalibrationRequest request{.scenario_paths = options.scenarios,
                             .programs = programs,
                             .budget_s = options.budget.value,
                             .seed = options.seed,
@@ -68,8 +68,9 @@ Profile measure(const Options& options, Output& output, const std::vector<Progra
                             .storage_folder = folder.empty() ? "." : folder.string(),
                             .progress = [&](const std::string& what, double left) {
                               output.progress(
-                                  fmt::format("calibrate, {:.0f} s left, {}", left, what), 0, 0);
-                            }});
+                                  fmt::format("calibrate, {:.0f} s left, {}", left, what));
+                            }};
+  return profile_of(request, measure_machine(request));
 }
 
 }  // namespace

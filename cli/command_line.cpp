@@ -160,17 +160,45 @@ std::string budget_problem(const std::string& text) {
   return budget.value < kLeast || budget.value > kMost ? "must be from 1 s to 1 d" : "";
 }
 
+void add_warm_up(CLI::App& app, Options& options, const char* doc) {
+  app.add_option("--warm-up", options.warm_up, doc)
+      ->type_name("N")
+      ->check(CLI::Range(0, kMostSteps));
+}
+
+void add_steps(CLI::App& app, Options& options) {
+  app.add_option("--steps", options.steps, "steps that are measured [5]")
+      ->type_name("N")
+      ->check(CLI::Range(1, kMostSteps));
+  add_warm_up(app, options, "steps before them [1]");
+}
+
+void add_budget(CLI::App& app, Seconds& budget, const char* doc) {
+  app.add_option_function<std::string>(
+         "--budget",
+         [&budget](const std::string& text) { budget = parse_seconds(text).value; }, doc)
+      ->type_name("TIME")
+      ->check(CLI::Validator(budget_problem, ""));
+}
+
+void add_rehearsal(CLI::App& app, Options& options) {
+  constexpr int kMostRounds = 100;
+  add_budget(app, options.rehearsal.budget, "time to calibrate for, all rounds together [30s]");
+  app.add_option("--rounds", options.rehearsal.rounds, "turns of calibration and steps [3]")
+      ->type_name("N")
+      ->check(CLI::Range(1, kMostRounds));
+  app.add_option("--steps", options.rehearsal.steps, "steps that are measured, in all rounds [9]")
+      ->type_name("N")
+      ->check(CLI::Range(1, kMostSteps));
+  add_warm_up(app, options, "steps before them in every round [1]");
+}
+
 void add_calibration(CLI::App& app, Options& options) {
   app.add_option("WORDS", options.words, "`show PROFILE` prints what a profile knows")
       ->type_name("");
   app.add_option("--for", options.scenarios, "scenarios whose kernels are measured first")
       ->type_name("S.yaml");
-  app.add_option_function<std::string>(
-         "--budget",
-         [&options](const std::string& text) { options.budget = parse_seconds(text).value; },
-         "time to measure for [60s]")
-      ->type_name("TIME")
-      ->check(CLI::Validator(budget_problem, ""));
+  add_budget(app, options.budget, "time to measure for [60s]");
   app.add_option("-o,--output", options.output, "the profile to write")->type_name("PATH");
   app.add_option("--samples", options.samples,
                  "keep samples here, to go on after an interruption [none]")
@@ -226,15 +254,8 @@ constexpr OptionRow kOptionRows[] = {
            ->type_name("N")
            ->check(CLI::Validator(draws_problem, ""));
      }},
-    {Option::steps,
-     [](CLI::App& app, Options& o) {
-       app.add_option("--steps", o.steps, "steps that are measured [5]")
-           ->type_name("N")
-           ->check(CLI::Range(1, kMostSteps));
-       app.add_option("--warm-up", o.warm_up, "steps before them [1]")
-           ->type_name("N")
-           ->check(CLI::Range(0, kMostSteps));
-     }},
+    {Option::steps, add_steps},
+    {Option::rehearsal, add_rehearsal},
     {Option::hang_after,
      [](CLI::App& app, Options& o) {
        app.add_option("--hang-after", o.hang_after_s,

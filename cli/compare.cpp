@@ -40,16 +40,6 @@ void require_trace(const std::string& path, const std::string& trace_file, const
         .source_line = ""}});
 }
 
-std::string limits_lines(const std::vector<Violation>& violations, const CompareLimits& limits) {
-  if (!limits.any()) return "";
-  if (violations.empty()) return "\n" + wrap_text(limits_text(limits), "within     ");
-  std::string text = "\n";
-  for (const Violation& violation : violations) {
-    text += wrap_text(violation.limit + ": " + violation.detail, "over       ");
-  }
-  return text;
-}
-
 std::string ids_text(const std::vector<std::string>& ids) {
   return join_names({ids.begin(), ids.end()});
 }

@@ -25,6 +25,7 @@ enum class Option : std::uint8_t {
   steps,        // run: --steps, --warm-up
   hang_after,   // run: seconds
   verify,       // run: --verify
+  rehearsal,    // rehearse: --budget, --rounds, --steps, --warm-up
   trace_sides,  // compare: --trace-a, --trace-b
   calibration,  // calibrate: show PROFILE, or --for, --budget, -o, --samples, --seed
 };
@@ -44,6 +45,10 @@ struct Options {
   int steps = 5, warm_up = 1;
   double hang_after_s = 60.0;
   bool verify = false;
+  struct {
+    Seconds budget{30.0};
+    int rounds = 3, steps = 9;
+  } rehearsal;
   CompareLimits limits;
   std::string trace_a, trace_b;  // paths of traces of the two steps; empty: a scenario's own
 

@@ -59,10 +59,15 @@ void Output::diagnostic(std::string_view text) {
 }
 
 void Output::progress(std::string_view verb, std::size_t done, std::size_t total) {
-  if (!terminal_ || total < 2) return;
-  progress_shown_ = true;
-  write_all(STDERR_FILENO, fmt::format("\r\033[K{}: {} of {}", verb, done, total));
+  if (total < 2) return;
+  progress(fmt::format("{}: {} of {}", verb, done, total));
   if (done == total) clear_progress();
+}
+
+void Output::progress(std::string_view text) {
+  if (!terminal_) return;
+  progress_shown_ = true;
+  write_all(STDERR_FILENO, fmt::format("\r\033[K{}", text));
 }
 
 void Output::clear_progress() {

@@ -21,6 +21,7 @@ class Output {
 
   /// One line that is overwritten, only where standard error is a terminal.
   void progress(std::string_view verb, std::size_t done, std::size_t total);
+  void progress(std::string_view text);
 
  private:
   void clear_progress();

@@ -1,7 +1,5 @@
-#include <fmt/format.h>
-
 #include "cli/exit_code.h"
-#include "cli/scenario_answers.h"
+#include "cli/rank_answers.h"
 #include "cli/verb.h"
 #include "planning/measured/measured_step.h"
 #include "planning/measured/run_program.h"
@@ -48,15 +46,7 @@ Answer answer_run(const Scenario& scenario, const Options& options) {
 }  // namespace
 
 int run_run(const Options& options, Output& output) {
-  try {
-    return answer_scenarios(options, output, answer_run);
-  } catch (const RunImpossible& error) {
-    output.diagnostic(fmt::format("error: {}\n", error.what()));
-    return kExitMissing;
-  } catch (const RunFailed& error) {
-    output.diagnostic(fmt::format("error: {}\n", error.what()));
-    return kExitRunFailed;
-  }
+  return answer_by_ranks(options, output, answer_run);
 }
 
 }  // namespace windtunnel

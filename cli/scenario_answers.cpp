@@ -45,7 +45,7 @@ Answer refusal(const std::string& id, const InputError& error, Output& output) {
 
 }  // namespace
 
-int answer_scenarios(const Options& options, Output& output, AnswerScenario answer) {
+int answer_scenarios(const Options& options, Output& output, const AnswerScenario& answer) {
   std::vector<Scenario> scenarios;
   try {
     scenarios = load(options);

@@ -5,6 +5,7 @@
 // A scenario that is refused has its diagnostics on standard error and, with --json, {id, memory:
 // null, errors} in its place; the others are answered.
 
+#include <functional>
 #include <string>
 
 #include "cli/options.h"
@@ -18,9 +19,9 @@ struct Answer {
   int exit_code = 0;
 };
 
-using AnswerScenario = Answer (*)(const Scenario& scenario, const Options& options);
+using AnswerScenario = std::function<Answer(const Scenario& scenario, const Options& options)>;
 
 /// The largest exit status of all answers; 2 when a scenario or the file was refused.
-int answer_scenarios(const Options& options, Output& output, AnswerScenario answer);
+int answer_scenarios(const Options& options, Output& output, const AnswerScenario& answer);
 
 }  // namespace windtunnel

@@ -12,6 +12,9 @@ constexpr Option kSimulateOptions[] = {Option::file,  Option::json, Option::id,
                                        Option::trace, Option::seed, Option::draws};
 constexpr Option kRunOptions[] = {Option::file, Option::json,  Option::id,         Option::trace,
                                   Option::seed, Option::steps, Option::hang_after, Option::verify};
+constexpr Option kRehearseOptions[] = {Option::file,      Option::json,       Option::id,
+                                       Option::rehearsal, Option::hang_after, Option::seed,
+                                       Option::limits,    Option::trace};
 constexpr Option kCalibrateOptions[] = {Option::calibration};
 constexpr Option kValidateOptions[] = {Option::paths, Option::json};
 
@@ -53,6 +56,12 @@ constexpr Verb kVerbs[] = {
      "  windtunnel calibrate --for S.yaml --budget 60s -o cpu.profile.json\n"
      "  windtunnel calibrate show cpu.profile.json    errors of the fits, what is extrapolated",
      kCalibrateOptions, run_calibrate},
+    {"rehearse", "Is the prediction right on this machine?",
+     "Calibrates the CPU for the scenario, simulates it, executes it, and compares the two: A is\n"
+     "the run, B the prediction. Calibration and steps take turns, since machines change speed.\n"
+     "Exit status: 0 ok, 1 over a limit, 2 bad usage or input, 3 no MPI, 4 a rank died or hung.\n\n"
+     "  windtunnel rehearse scenarios/training/laptop-tp2.yaml --max-step-error 10%",
+     kRehearseOptions, run_rehearse},
     {"validate", "How far are predictions from what was measured?",
      "Prints a row per scenario and a summary per source and overall.\n"
      "Exit status: 0 ok, 2 bad usage or input, or a scenario that cannot be lowered.\n\n"

@@ -29,6 +29,7 @@ int run_calibrate(const Options& options, Output& output);
 int run_check(const Options& options, Output& output);
 int run_compare(const Options& options, Output& output);
 int run_plan(const Options& options, Output& output);
+int run_rehearse(const Options& options, Output& output);
 int run_run(const Options& options, Output& output);
 int run_simulate(const Options& options, Output& output);
 int run_validate(const Options& options, Output& output);

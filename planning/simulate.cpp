@@ -151,7 +151,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
   std::optional<ProfileCostModel> model;
   std::future<MemoryAnswer> memory;  // needs no clock, so it runs beside the sweep
   if (!unit) {
-    model.emplace(profile_of(scenario));
+    model.emplace(options.profile ? *options.profile : profile_of(scenario));
     require_prices(out.lowered, model->profile());
     memory = std::async(std::launch::async,
                         [&] { return memory_answer(out.lowered, model->profile()); });

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "models/cost/cost_model.h"
+#include "models/cost/profile.h"
 #include "plan/resolved.h"
 #include "program/program.h"
 #include "program/trace.h"
@@ -25,6 +26,7 @@ struct SimulateOptions {
   std::uint64_t seed = 1;
   bool trace = false;  // keep the trace of the nominal step
   NetworkSharing sharing = NetworkSharing::automatic;
+  const Profile* profile = nullptr;  // prices by this one, whatever the scenario names
 };
 
 /// A lowered scenario with everything the simulations of it share.

@@ -8,6 +8,7 @@
 #include "core/unit_text.h"
 #include "report/compare_words.h"
 #include "report/memory_text.h"
+#include "report/text_layout.h"
 
 namespace windtunnel {
 
@@ -127,6 +128,16 @@ std::string limits_text(const CompareLimits& limits) {
   if (limits.term_error) add(term_limit(limits));
   if (limits.exact_memory) add(kExactMemory);
   if (limits.exact_traffic) add(kExactTraffic);
+  return text;
+}
+
+std::string limits_lines(const std::vector<Violation>& violations, const CompareLimits& limits) {
+  if (!limits.any()) return "";
+  if (violations.empty()) return "\n" + wrap_text(limits_text(limits), "within     ");
+  std::string text = "\n";
+  for (const Violation& violation : violations) {
+    text += wrap_text(violation.limit + ": " + violation.detail, "over       ");
+  }
   return text;
 }
 

@@ -32,6 +32,9 @@ struct Violation {
 /// One entry for each limit that is exceeded.
 std::vector<Violation> violations_of(const Comparison& comparison, const CompareLimits& limits);
 
+/// For people, below a comparison: what is over, or that all is within; empty without limits.
+std::string limits_lines(const std::vector<Violation>& violations, const CompareLimits& limits);
+
 /// The limits as options, "--max-step-error 10 %, --exact-memory"; empty without any.
 std::string limits_text(const CompareLimits& limits);
 

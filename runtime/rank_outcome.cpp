@@ -125,6 +125,7 @@ std::string pack(const RankOutcome& outcome) {
   packer.put(kMark);
   packer.put(outcome.rank);
   packer.put(outcome.steps);
+  packer.put(outcome.speeds);
   return packer.take();
 }
 
@@ -136,6 +137,7 @@ RankOutcome unpack_outcome(const std::string& bytes) {
   if (mark != kMark) throw ExecutionError("a rank's outcome is torn");
   unpacker.get(outcome.rank);
   unpacker.get(outcome.steps);
+  unpacker.get(outcome.speeds);
   unpacker.end();
   return outcome;
 }

@@ -31,9 +31,17 @@ struct StepOutcome {
   StepRecord values;                 // of a verification
 };
 
+/// How fast the machine was at a moment: rates of two small fixed programs that all ranks ran at
+/// once. FLOP/s and B/s.
+struct MachineSpeed {
+  double flops_per_s = 0.0, bytes_per_s = 0.0;
+};
+
 struct RankOutcome {
   int rank = 0;
   std::vector<StepOutcome> steps;
+  /// Before each of the steps and after the last; empty: not measured.
+  std::vector<MachineSpeed> speeds{};
 };
 
 std::string pack(const RankOutcome& outcome);

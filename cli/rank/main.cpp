@@ -8,11 +8,14 @@
 #include <csignal>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "calibrate/measure/anchor.h"
 #include "calibrate/ranks/rank_session.h"
 #include "cli/exit_code.h"
 #include "core/atomic_file.h"
@@ -31,7 +34,7 @@ struct RankArguments {
   std::string scenario, id, folder, numbers = "fp32";
   int warm_up = 1, steps = 1;
   std::uint64_t seed = 1;
-  bool values = false, orphan = false;
+  bool values = false, orphan = false, speeds = false;
   std::int64_t capacity_bytes = std::int64_t{1} << 38;
   // A calibration instead of a run:
   std::vector<std::string> calibrate_for;
@@ -53,6 +56,7 @@ void add_options(CLI::App& app, RankArguments& a) {
   app.add_option("--seed", a.seed);
   app.add_option("--capacity", a.capacity_bytes);
   app.add_flag("--values", a.values);
+  app.add_flag("--speeds", a.speeds);
   app.add_flag("--outlives-parent", a.orphan);
 }
 
@@ -77,6 +81,13 @@ void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status)
     throw ExecutionError("the plan has " + std::to_string(lowered.program.mesh.ranks()) +
                          " ranks, this world " + std::to_string(world.size()));
   }
+  std::function<MachineSpeed()> measure_speed;
+  if (a.speeds) {
+    measure_speed = [anchor = std::make_shared<Anchor>()] {
+      const AnchorRates rates = anchor->measure();
+      return MachineSpeed{.flops_per_s = rates.flops_per_s, .bytes_per_s = rates.bytes_per_s};
+    };
+  }
   const RankOutcome outcome =
       run_distributed({.program = lowered.program,
                        .numbers = numbers_of(a.numbers),
@@ -84,7 +95,8 @@ void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status)
                        .warm_up = a.warm_up,
                        .steps = a.steps,
                        .seed = a.seed,
-                       .capacity_bytes = a.capacity_bytes},
+                       .capacity_bytes = a.capacity_bytes,
+                       .measure_speed = measure_speed},
                       world, status);
   AtomicFile file(outcome_path(a.folder, world.rank()));
   file.write(pack(outcome));
@@ -98,7 +110,7 @@ void calibrate(const RankArguments& a, const MpiWorld& world, RankStatus& status
   std::vector<Program> programs;
   for (const std::string& path : a.calibrate_for) {
     for (const Scenario& s : load_scenarios(path).scenarios) {
-      programs.push_back(lower_scenario(s).program);
+      if (a.id.empty() || s.id == a.id) programs.push_back(lower_scenario(s).program);
     }
   }
   calibrate_rank({.programs = programs,

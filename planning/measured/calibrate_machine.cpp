@@ -33,24 +33,10 @@ std::vector<Shape> shapes_of(std::span<const Program> programs) {
   return shapes;
 }
 
-Profile profile_of(const CalibrationRequest& request, const SampleFile& file) {
-  const Machine machine = this_machine();
-  auto facts = fingerprint(machine);
-  facts.emplace_back("numbers", kNumbers);
-  facts.emplace_back("ranks", std::to_string(most_ranks(request.programs)));
-  facts.emplace_back("seed", std::to_string(request.seed));
-  return build_profile(
-      file.samples(), shapes_of(request.programs),
-      {.id = request.id,
-       .date = today(),
-       .fingerprint = std::move(facts),
-       .memory_bytes = static_cast<double>(machine.memory_bytes) / most_ranks(request.programs),
-       .seed = request.seed});
-}
-
-Profile by_ranks(const CalibrationRequest& request) {
+std::vector<Sample> by_ranks(const CalibrationRequest& request) {
   std::vector<std::string> words{"--budget", std::to_string(request.budget_s), "--seed",
                                  std::to_string(request.seed)};
+  if (!request.scenario_id.empty()) words.insert(words.end(), {"--id", request.scenario_id});
   for (const std::string& path : request.scenario_paths) {
     words.insert(words.end(), {"--calibrate-for", std::filesystem::absolute(path).string()});
   }
@@ -61,7 +47,7 @@ Profile by_ranks(const CalibrationRequest& request) {
     words.insert(words.end(),
                  {"--storage", std::filesystem::absolute(request.storage_folder).string()});
   }
-  Profile profile;
+  std::vector<Sample> samples;
   launch_ranks(
       {.ranks = most_ranks(request.programs),
        .program = request.programs.front(),
@@ -69,12 +55,12 @@ Profile by_ranks(const CalibrationRequest& request) {
        .hang_after_s = 60.0 + request.budget_s},
       [&](const std::string& folder) {
         const std::string path = request.samples.empty() ? samples_path(folder) : request.samples;
-        profile = profile_of(request, SampleFile(path, machine_line(this_machine(), kNumbers)));
+        samples = SampleFile(path, machine_line(this_machine(), kNumbers)).samples();
       });
-  return profile;
+  return samples;
 }
 
-Profile alone(const CalibrationRequest& request) {
+std::vector<Sample> alone(const CalibrationRequest& request) {
   constexpr int kShare = 8;             // one measurement takes an eighth of memory and budget
   constexpr double kSlowKernel = 10.0;  // at a tenth of the rough speed
   const Machine machine = this_machine();
@@ -94,7 +80,7 @@ Profile alone(const CalibrationRequest& request) {
        .storage_folder = request.storage_folder,
        .report = [&](const SessionProgress& p) { request.progress(p.what, p.seconds_left); }},
       device, sampler);
-  return profile_of(request, file);
+  return file.samples();
 }
 
 }  // namespace
@@ -111,9 +97,26 @@ std::vector<Program> programs_to_calibrate(const std::vector<std::string>& scena
   return programs;
 }
 
-Profile calibrate_machine(const CalibrationRequest& request) {
+std::vector<Sample> measure_machine(const CalibrationRequest& request) {
   const bool ranks = most_ranks(request.programs) > 1 && has_mpirun() && has_rank_program();
   return ranks ? by_ranks(request) : alone(request);
+}
+
+Profile profile_of(const CalibrationRequest& request, std::span<const Sample> samples,
+                   const std::optional<AnchorRates>& rates) {
+  const Machine machine = this_machine();
+  auto facts = fingerprint(machine);
+  facts.emplace_back("numbers", kNumbers);
+  facts.emplace_back("ranks", std::to_string(most_ranks(request.programs)));
+  facts.emplace_back("seed", std::to_string(request.seed));
+  return build_profile(
+      samples, shapes_of(request.programs),
+      {.id = request.id,
+       .date = today(),
+       .fingerprint = std::move(facts),
+       .memory_bytes = static_cast<double>(machine.memory_bytes) / most_ranks(request.programs),
+       .seed = request.seed,
+       .rates = rates});
 }
 
 }  // namespace windtunnel

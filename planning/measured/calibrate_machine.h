@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "calibrate/sample.h"
 #include "models/cost/profile.h"
 #include "planning/simulate.h"
 #include "program/program.h"
@@ -16,7 +18,8 @@ namespace windtunnel {
 
 struct CalibrationRequest {
   std::vector<std::string> scenario_paths;
-  std::span<const Program> programs;  // of all scenarios in them
+  std::string scenario_id;            // only this one of them; empty: all
+  std::span<const Program> programs;  // of all these scenarios
   double budget_s = 60.0;
   std::uint64_t seed = 1;
   std::string id;       // of the profile
@@ -29,7 +32,11 @@ struct CalibrationRequest {
 /// Throws InputError when a scenario is not of this machine's CPU.
 std::vector<Program> programs_to_calibrate(const std::vector<std::string>& scenario_paths);
 
-/// Throws RunFailed, InputError, ExecutionError.
-Profile calibrate_machine(const CalibrationRequest& request);
+/// All of one calibration. Throws RunFailed, InputError, ExecutionError.
+std::vector<Sample> measure_machine(const CalibrationRequest& request);
+
+/// `rates`: the machine's speed at which times are stated; none: the median of the samples'.
+Profile profile_of(const CalibrationRequest& request, std::span<const Sample> samples,
+                   const std::optional<AnchorRates>& rates = std::nullopt);
 
 }  // namespace windtunnel

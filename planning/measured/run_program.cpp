@@ -48,6 +48,7 @@ std::vector<std::string> words_of(const RunRequest& request) {
                                  "--seed",
                                  std::to_string(request.seed)};
   if (!request.id.empty()) words.insert(words.end(), {"--id", request.id});
+  if (request.speeds) words.emplace_back("--speeds");
   if (request.recording == Recording::values) words.emplace_back("--values");
   return words;
 }

@@ -19,6 +19,7 @@ struct RunRequest {
   Recording recording = Recording::none;
   std::uint64_t seed = 1;
   double hang_after_s = 60.0;  // without any op finishing on any rank
+  bool speeds = false;         // measure the machine's speed around the steps
 };
 
 /// A rank died, hung or gave up. The text names it, its op and the cause.

@@ -72,7 +72,13 @@ RankOutcome run_numbers(const DistributedRun& run, const MpiWorld& world, RankSt
   worker.start();
   status.state = RankState::running;
   RankOutcome outcome{.rank = rank};
+  const auto note_speed = [&] {
+    if (!run.measure_speed) return;
+    world.barrier();
+    outcome.speeds.push_back(run.measure_speed());
+  };
   for (int step = 0; step < run.warm_up + run.steps; ++step) {
+    if (step >= run.warm_up) note_speed();
     take_wire_counts();
     const StepClock clock = common_zero(world);
     RankStep result = worker.run_step(step, clock);
@@ -86,6 +92,7 @@ RankOutcome run_numbers(const DistributedRun& run, const MpiWorld& world, RankSt
                              .records = std::move(result.records),
                              .values = std::move(result.record)});
   }
+  note_speed();
   return outcome;
 }
 

@@ -2,6 +2,7 @@
 // One rank of a program under MPI, from start to outcome.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct DistributedRun {
   int steps = 1;
   std::uint64_t seed = 1;
   std::int64_t capacity_bytes = std::int64_t{1} << 38;  // of this rank's device
+  std::function<MachineSpeed()> measure_speed{};        // by all ranks at once; none: not measured
 };
 
 /// Runs this process's rank. All ranks begin a step together. Throws ExecutionError,

@@ -1,0 +1,11 @@
+#pragma once
+// The answers of verbs that start ranks: as answer_scenarios, and with the failures of ranks told.
+
+#include "cli/scenario_answers.h"
+
+namespace windtunnel {
+
+/// Also 3 when ranks cannot be started, 4 when one died or hung.
+int answer_by_ranks(const Options& options, Output& output, const AnswerScenario& answer);
+
+}  // namespace windtunnel

@@ -1,0 +1,96 @@
+#include "planning/measured/rehearse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "planning/measured/calibrate_machine.h"
+
+namespace windtunnel {
+
+namespace {
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Of what is split over rounds as evenly as it goes, the part of one.
+int share_of(int whole, int rounds, int round) {
+  return whole / rounds + (round < whole % rounds ? 1 : 0);
+}
+
+/// Steps and speeds of a further round behind those before it.
+void append(std::vector<RankOutcome>& all, std::vector<RankOutcome>&& round) {
+  if (all.empty()) {
+    all = std::move(round);
+    return;
+  }
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    std::move(round[r].steps.begin(), round[r].steps.end(), std::back_inserter(all[r].steps));
+    all[r].speeds.insert(all[r].speeds.end(), round[r].speeds.begin(), round[r].speeds.end());
+  }
+}
+
+AnchorRates speed_of(const std::vector<RankOutcome>& outcomes) {
+  std::vector<double> flops, bytes;
+  for (const RankOutcome& rank : outcomes) {
+    for (const MachineSpeed& speed : rank.speeds) {
+      flops.push_back(speed.flops_per_s);
+      bytes.push_back(speed.bytes_per_s);
+    }
+  }
+  return {.flops_per_s = median_of(flops), .bytes_per_s = median_of(bytes)};
+}
+
+std::string change_text(const char* what, double now, double then) {
+  const double percent = 100.0 * (now / then - 1.0);
+  return fmt::format("{} {:.1f} % {}", what, std::abs(percent), percent < 0 ? "slower" : "faster");
+}
+
+}  // namespace
+
+Rehearsal rehearse(const Scenario& scenario, const RehearsalRequest& request) {
+  const Lowered lowered = lower_scenario(scenario);
+  require_executable(lowered);
+  const int rounds = std::clamp(request.rounds, 1, request.run.steps);
+  CalibrationRequest calibration{.scenario_paths = {request.run.scenario_path},
+                                 .scenario_id = request.run.id,
+                                 .programs = {&lowered.program, 1},
+                                 .budget_s = request.budget_s / rounds,
+                                 .seed = request.run.seed,
+                                 .id = "rehearsal",
+                                 .samples = "",
+                                 .storage_folder = ""};
+  RunRequest run = request.run;
+  run.speeds = true;
+  std::vector<Sample> samples;
+  std::vector<RankOutcome> outcomes;
+  for (int round = 0; round < rounds; ++round) {
+    request.progress(fmt::format("round {} of {}, calibrate", round + 1, rounds));
+    const std::vector<Sample> slice = measure_machine(calibration);
+    samples.insert(samples.end(), slice.begin(), slice.end());
+    request.progress(fmt::format("round {} of {}, run", round + 1, rounds));
+    run.steps = share_of(request.run.steps, rounds, round);
+    append(outcomes, run_program(run, lowered));
+  }
+  Rehearsal rehearsal{.predicted = {},
+                      .measured = measured_run(lowered, outcomes),
+                      .calibrating = profile_of(calibration, samples).calibration->anchors,
+                      .stepping = speed_of(outcomes)};
+  const Profile profile = profile_of(calibration, samples, rehearsal.stepping);
+  rehearsal.predicted = simulate(
+      scenario, {.seed = request.run.seed, .trace = request.trace, .profile = &profile});
+  return rehearsal;
+}
+
+std::string drift_text(const Rehearsal& rehearsal) {
+  const AnchorRates &now = rehearsal.stepping, &then = rehearsal.calibrating;
+  return change_text("arithmetic", now.flops_per_s, then.flops_per_s) + " and " +
+         change_text("copying", now.bytes_per_s, then.bytes_per_s) +
+         " between the steps than beside the calibration; prices are stated at the steps' speed";
+}
+
+}  // namespace windtunnel
