@@ -61,6 +61,7 @@ Profile build_profile(std::span<const Sample> samples, std::span<const Shape> wa
   c.measured = std::move(parts.measured);
   c.kernels = std::move(parts.kernels);
   c.quality = std::move(parts.quality);
+  c.noise = noise_of(steady);
   c.overlap = overlap_of(steady);
   c.storage = storage_of(steady);
   c.extrapolated = extrapolated(c, wanted);

@@ -2,7 +2,7 @@
 // From samples to a profile.
 //
 // Every time is first brought to one speed of the machine: multiplied by the ratio of the anchors
-// around it to the reference, the median of all anchors. Then each shape's median is its price, and
+// around it to the reference, the median of all anchors. Then each shape's mean is its price, and
 // each kernel's shapes are fitted (fit/work_fit.h), with the error on held-out ones (held_out.h).
 //
 // Sigmas: of a measured shape, its repetitions and half of what the anchors moved while it was

@@ -182,6 +182,17 @@ std::map<Dtype, Figure> peak_rates(std::span<const Sample> samples) {
   return peaks;
 }
 
+double noise_of(std::span<const Sample> samples) {
+  double noise = 0.0, weights = 0.0;
+  for (const Sample& s : samples) {
+    if (s.kind != SampleKind::kernel) continue;
+    const double weight = s.seconds * s.seconds;
+    noise += weight * s.noise * s.noise;
+    weights += weight;
+  }
+  return weights > 0.0 ? std::sqrt(noise / weights) : 0.0;
+}
+
 std::vector<CollectiveCurve> curves_of(std::span<const Sample> samples) {
   std::map<std::pair<CommKind, int>, std::vector<TransferTimes>> sizes;
   std::map<std::pair<CommKind, int>, std::vector<double>> sigmas;

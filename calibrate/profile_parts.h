@@ -10,6 +10,9 @@
 
 namespace windtunnel {
 
+/// The noise of one kernel as it adds up over many: each weighs with its time squared.
+double noise_of(std::span<const Sample> samples);
+
 /// The median of all anchors.
 AnchorRates reference_rates(std::span<const Sample> samples);
 

@@ -135,6 +135,7 @@ Sample read_sample(const Json& json) {
   s.seconds = number(json, "seconds");
   require(s.seconds > 0.0, "a time of 0");
   s.sigma = number(json, "sigma");
+  s.noise = number(json, "noise");
   const std::int64_t runs = integer(member(json, "runs"));
   require(runs >= 1 && runs <= 1'000'000'000, "runs out of range");
   s.runs = static_cast<int>(runs);
@@ -184,6 +185,7 @@ std::string sample_text(const Sample& s) {
   if (s.bytes > 0) json["bytes"] = s.bytes;
   json["seconds"] = s.seconds;
   json["sigma"] = s.sigma;
+  json["noise"] = s.noise;
   json["runs"] = s.runs;
   if (s.kind == SampleKind::overlap) {
     json["kernel_theft"] = s.kernel_theft;

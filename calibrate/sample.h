@@ -31,8 +31,9 @@ struct Sample {
   CommKind transfer = CommKind::all_reduce;
   int ranks = 0;
   std::int64_t bytes = 0;  // as CollectiveQuery counts them
-  double seconds = 0.0;    // median of one run; of an overlap, the kernel's alone
-  double sigma = 0.0;      // relative spread of the repetitions
+  double seconds = 0.0;    // mean of one run; of an overlap, the kernel's alone
+  double sigma = 0.0;      // relative spread of the repetitions, without outliers
+  double noise = 0.0;      // their relative standard deviation, with them
   int runs = 1;
   double kernel_theft = 0.0, transfer_theft = 0.0;  // extra time as a fraction
   AnchorRates before{}, after{};

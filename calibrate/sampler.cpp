@@ -41,8 +41,9 @@ void Sampler::take_all(std::vector<Sample> samples,
 }
 
 void set_times(Sample& sample, const RobustSummary& summary, int runs) {
-  sample.seconds = summary.median;
+  sample.seconds = summary.mean;
   sample.sigma = summary.sigma;
+  sample.noise = summary.noise;
   sample.runs = std::max(1, runs);
 }
 

@@ -37,6 +37,7 @@ namespace {
 
 /// Half width of a two-sided 90 % interval of a normal, in standard deviations.
 constexpr double kNinetyPercent = 1.645;
+constexpr double kMostJitter = 0.25;  // the engine's range (sim/engine/step_costs.h)
 
 Profile profile_of(const Scenario& s) {
   if (s.profile != "auto") {
@@ -49,8 +50,11 @@ Profile profile_of(const Scenario& s) {
   if (std::find(known.begin(), known.end(), s.cluster.device) == known.end()) {
     throw InputError({diagnostic_at(
         s, "cluster.device", fmt::format("no public profile for device '{}'", s.cluster.device),
-        "profile: PATH of one of yours; public ones: " +
-            join_names({known.begin(), known.end()}))});
+        s.cluster.device == "cpu"
+            ? "profile: cpu.profile.json, which windtunnel calibrate --for this scenario -o "
+              "cpu.profile.json writes; windtunnel rehearse does without"
+            : "profile: PATH of one of yours; public ones: " +
+                  join_names({known.begin(), known.end()}))});
   }
   return load_public_profile(s.cluster.device);
 }
@@ -123,6 +127,10 @@ std::future<void> verify_beside(const Program& program) {
 PricedProgram price_on_device(const Program& program, const ProfileCostModel& model,
                               const Cluster& cluster, const SimulateOptions& options) {
   PricedProgram priced = price(program, model, cluster, pricing_options(model.profile(), options));
+  if (model.profile().calibration) {
+    priced.costs.jitter = {.sigma = std::min(kMostJitter, model.profile().calibration->noise),
+                           .seed = options.seed};
+  }
   const bool shares =
       options.sharing == NetworkSharing::always ||
       (options.sharing == NetworkSharing::automatic && passes_wait_for_network(program, cluster));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/check.h"
 
@@ -44,9 +45,14 @@ RobustSummary summarise(std::span<const double> seconds) {
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     if (!out[i]) kept.push_back(seconds[i]);
   }
-  RobustSummary summary{.median = median(kept),
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  RobustSummary summary{.mean = sum / static_cast<double>(seconds.size()),
+                        .median = median(kept),
                         .kept = static_cast<int>(kept.size()),
                         .dropped = static_cast<int>(seconds.size() - kept.size())};
+  double squares = 0.0;
+  for (const double s : seconds) squares += (s - summary.mean) * (s - summary.mean);
+  summary.noise = std::sqrt(squares / static_cast<double>(seconds.size())) / summary.mean;
   summary.sigma = spread_about(kept, summary.median) / summary.median;
   return summary;
 }

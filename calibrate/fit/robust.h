@@ -19,8 +19,10 @@ double median(std::span<const double> values);
 double spread_about(std::span<const double> values, double centre);
 
 struct RobustSummary {
+  double mean = 0.0;    // of all: what many of them take together, interruptions included
   double median = 0.0;  // of what was kept
   double sigma = 0.0;   // relative spread of what was kept
+  double noise = 0.0;   // relative standard deviation of all
   int kept = 0, dropped = 0;
 };
 

@@ -3,7 +3,7 @@
 // time is used up.
 //
 // All runs are one task of stream 0, on the thread that a training step's kernels run on. Kernels
-// shorter than the clock can tell are timed several at once. The median is the time; outliers are
+// shorter than the clock can tell are timed several at once. The mean is the time; outliers are
 // dropped by the rule of fit/robust.h.
 
 #include "calibrate/fit/robust.h"

@@ -29,6 +29,7 @@ class Writer {
              {{"flops_per_s", c_.anchors.flops_per_s},
               {"bytes_per_s", c_.anchors.bytes_per_s},
               {"source", key_of(c_.source)}}},
+            {"noise", c_.noise},
             {"class_sigma", figures(profile_.class_sigma)},
             {"memory",
              {{"usable_bytes", figure(profile_.memory.usable_bytes)},

@@ -86,6 +86,7 @@ struct Calibration {
   std::optional<OverlapFigures> overlap;
   std::optional<StorageFigures> storage;
   AnchorRates anchors;
+  double noise = 0.0;  // relative standard deviation of a kernel's time from call to call
   std::vector<FitQuality> quality;
   std::vector<std::string> extrapolated;  // what rests on no measurement near it
   std::vector<std::pair<std::string, std::string>> fingerprint;  // of machine and software

@@ -285,7 +285,7 @@ void read_public(ProfileFields& in, const LocatedJson& root, Profile& profile) {
 void read_calibrated(ProfileFields& in, const LocatedJson& root, Profile& profile) {
   in.allow(root, {"format",  "version",     "id",          "device", "kind",        "date",
                   "stack",   "sources",     "anchors",     "memory", "class_sigma", "peak_flops",
-                  "kernels", "collectives", "overlap",     "host",   "storage",     "measured",
+                  "kernels", "collectives", "noise", "overlap",     "host",   "storage",     "measured",
                   "quality", "fingerprint", "extrapolated"});
   read_host_and_sigma(in, root, profile);
   const LocatedJson& memory = in.member(root, "memory", Kind::map);
