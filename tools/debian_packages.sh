@@ -12,7 +12,7 @@ check_packages=(clang-format-14 clang-tidy-19 ccache git)
 
 # A tool may come from anywhere (pip's cmake, a distribution without dpkg): its command counts, not
 # its package. Libraries are asked of dpkg; without dpkg, CMake finds them or says what it lacks.
-declare -A command_of=([cmake]=cmake [ninja-build]=ninja [g++]=g++ [python3]=python3 [ccache]=ccache
+declare -A command_of=([cmake]=cmake [ninja-build]=ninja [g++]=g++ [openmpi-bin]=mpirun [python3]=python3 [ccache]=ccache
   [git]=git [clang-format-14]=clang-format-14 [clang-tidy-19]=clang-tidy-19)
 
 missing_packages() {

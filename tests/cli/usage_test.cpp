@@ -11,8 +11,8 @@ TEST_F(Usage, WithoutAVerbItNamesThem) {
   EXPECT_EQ(f.out, "");
   EXPECT_EQ(f.err,
             "error: no verb\n"
-            "  hint: one of: check, compare, plan, simulate, run, calibrate, validate; windtunnel "
-            "--help\n");
+            "  hint: one of: check, compare, plan, simulate, run, calibrate, rehearse, "
+            "validate; windtunnel --help\n");
 }
 
 TEST_F(Usage, AMisspeltVerbIsCorrected) {

@@ -33,6 +33,7 @@ else
   printf '#!/bin/sh\\necho program "$@"\\nexit 7\\n' >"$CHECKOUT/build/cli/windtunnel"
   chmod +x "$CHECKOUT/build/cli/windtunnel"
 fi''',
+    "mpirun": "",
     "ctest": '''
 echo "ctest $*" >>"$CHECKOUT/calls"
 while [ $# -gt 0 ]; do [ "$1" = --output-junit ] && cp "$CHECKOUT/junit" "$2"; shift; done
@@ -40,7 +41,7 @@ exit "$(cat "$CHECKOUT/ctest_status")"''',
 }
 
 LIBRARIES = ["libyaml-cpp-dev", "nlohmann-json3-dev", "libcli11-dev", "libfmt-dev", "libeigen3-dev",
-             "libgtest-dev", "libbenchmark-dev"]
+             "libopenmpi-dev", "libgtest-dev", "libbenchmark-dev"]
 
 
 class StubCheckout:
