@@ -1,0 +1,142 @@
+// `run --verify`: ranks that are processes under MPI compute what one device computes, send what
+// the program says, and hold what the replay says.
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <sstream>
+
+#include "tests/cli/program.h"
+#include "tests/runtime/run_scenarios.h"
+
+namespace windtunnel {
+
+struct VerifiedPlan {
+  const char* name;
+  int ranks;
+  const char* plan;
+};
+
+void PrintTo(const VerifiedPlan& row, std::ostream* out) {
+  *out << row.name;
+}
+
+namespace {
+
+constexpr const char* kOverlap =
+    "sharding: {kind: zero1, overlap_grad_reduce: true, overlap_param_gather: true, bucket: 1000}";
+const std::string kThree = std::string("tp: 2, pp: 2, dp: 2, sequence_parallel: true, ") + kOverlap;
+const std::string kInterleaved =
+    kThree + ", schedule: {kind: interleaved_1f1b, virtual_stages: 2}, overlap: {pp: true}";
+
+const VerifiedPlan kPlans[] = {
+    {"tp2", 2, "tp: 2"},
+    {"pp2_1f1b", 2, "pp: 2, schedule: {kind: 1f1b}"},
+    {"pp2_gpipe", 2, "pp: 2, schedule: {kind: gpipe}"},
+    {"dp2_zero1", 2, "dp: 2, sharding: {kind: zero1}"},
+    {"dp2_overlap", 2, "dp: 2, sharding: {kind: none, overlap_grad_reduce: true, bucket: 1000}"},
+    {"tp2_pp2_sequence_parallel", 4, "tp: 2, pp: 2, sequence_parallel: true"},
+    {"tp2_pp2_full_recompute", 4, "tp: 2, pp: 2, recompute: {kind: full}"},
+    {"tp2_pp2_dp2_interleaved", 8, kInterleaved.c_str()},
+};
+
+class RunVerify : public ProgramTest, public testing::WithParamInterface<VerifiedPlan> {};
+
+std::string name_of(const testing::TestParamInfo<VerifiedPlan>& info) {
+  return info.param.name;
+}
+
+TEST_P(RunVerify, EqualInAllFiveLines) {
+  const VerifiedPlan& row = GetParam();
+  write("s.yaml", toy_yaml(row.name, row.ranks, row.plan));
+  const Finished run = windtunnel("run s.yaml --verify");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  std::istringstream lines(run.out);
+  for (const char* what : {"field", "fp64", "fp32", "bytes", "memory"}) {
+    std::string first, said;
+    lines >> first >> said;
+    EXPECT_EQ(first, what) << run.out;
+    EXPECT_EQ(said, "equal") << run.out;
+    std::getline(lines, said);
+  }
+  std::string more;
+  EXPECT_FALSE(lines >> more) << run.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, RunVerify, testing::ValuesIn(kPlans), name_of);
+
+class Run : public ProgramTest {};
+
+TEST_F(Run, ReportsAMeasuredStep) {
+  write("s.yaml", toy_yaml("s", 2, "pp: 2"));
+  const Finished run = windtunnel("run s.yaml --steps 2 --json");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  expect_contains(run.out, "\"s\"");
+}
+
+TEST_F(Run, RefusesOtherDevices) {
+  write("s.yaml",
+        "model: gpt2\ncluster: {device: a100-sxm-80gb, devices_per_node: 1, nodes: 1}\n"
+        "batch: {global: 1, micro: 1, sequence: 32}\n");
+  const Finished run = windtunnel("run s.yaml");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  expect_contains(run.err, "s.yaml:2:");
+  expect_contains(run.err, "not on a100-sxm-80gb");
+  expect_contains(run.err, "hint: device: cpu");
+}
+
+TEST_F(Run, RefusesTypesTheDeviceDoesNotStore) {
+  write("s.yaml",
+        "model: {name: toy, layers: 1, hidden: 16, ffn: 24, heads: 4, vocab: 27}\n"
+        "cluster: {device: cpu, devices_per_node: 1, nodes: 1}\n"
+        "batch: {global: 1, micro: 1, sequence: 8}\n"
+        "plan: {precision: {compute: bf16}}\n");
+  const Finished run = windtunnel("run s.yaml");
+  EXPECT_EQ(run.exit_code, 2);
+  expect_contains(run.err, "s.yaml:4:");
+  expect_contains(run.err, "is bf16");
+  expect_contains(run.err, "hint: precision: {compute: fp32}");
+}
+
+TEST_F(Run, RefusesToProveALargeModel) {
+  write("s.yaml",
+        "model: gpt2\n"
+        "cluster: {device: cpu, devices_per_node: 2, nodes: 1}\n"
+        "batch: {global: 4, micro: 1, sequence: 1024}\n"
+        "plan: {tp: 2, precision: {compute: fp32}}\n");
+  const Finished run = windtunnel("run s.yaml --verify");
+  EXPECT_EQ(run.exit_code, 2);
+  expect_contains(run.err, "too long for the naive kernels of a proof");
+  expect_contains(run.err, "hint: at most 1e+09");
+}
+
+TEST_F(Run, RefusesStepsThatAreNone) {
+  write("s.yaml", toy_yaml("s", 2, "pp: 2"));
+  for (const char* option : {"--steps 0", "--steps -1", "--steps x", "--hang-after 0",
+                             "--hang-after -1", "--warm-up -1"}) {
+    EXPECT_EQ(windtunnel(std::string("run s.yaml ") + option).exit_code, 2) << option;
+  }
+}
+
+TEST_F(Run, NeedsMpirun) {
+  write("s.yaml", toy_yaml("s", 2, "pp: 2"));
+  const Finished run = shell("env PATH=/nowhere \"$WINDTUNNEL\" run s.yaml");
+  EXPECT_EQ(run.exit_code, 3);
+  expect_contains(run.err, "no mpirun on the PATH");
+}
+
+TEST_F(Run, AFailingRankIsNamedWithItsCause) {
+  // Every rank's device wants a gigabyte of addresses at least.
+  write("s.yaml", toy_yaml("s", 2, "pp: 2"));
+  const Finished run = shell(R"sh(mkdir bin
+printf '#!/bin/sh\nulimit -v 900000\nexec %s "$@"\n' "$(command -v mpirun)" > bin/mpirun
+chmod +x bin/mpirun
+PATH="$PWD/bin:$PATH" "$WINDTUNNEL" run s.yaml)sh");
+  EXPECT_EQ(run.exit_code, 4);
+  expect_contains(run.err, "failed: the system reserves no address range for device memory");
+}
+
+}  // namespace
+}  // namespace windtunnel
