@@ -68,10 +68,10 @@ class Unpacker {
     text = bytes_.substr(at_, size);
     at_ += size;
   }
+  /// Grows as values are read: what a torn file announces is not taken.
   template <class V>
   void get(std::vector<V>& values) {
-    values.resize(length(1));
-    for (V& value : values) get(value);
+    for (std::uint64_t left = length(1); left > 0; --left) get(values.emplace_back());
   }
   void get(WireTraffic& t) {
     get(t.communicator);

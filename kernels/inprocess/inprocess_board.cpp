@@ -19,7 +19,8 @@ std::vector<T> reduced(const std::vector<TransferPart>& parts, std::int64_t begi
                        std::int64_t end) {
   const Reduction reduction = parts[0].reduction;
   std::vector<T> sum(in_of<T>(parts[0]) + begin, in_of<T>(parts[0]) + end);
-  for (std::size_t p = 1; p < parts.size(); ++p) {
+  // A maximum begins with itself: among one member, too, it is 0 in the field.
+  for (std::size_t p = reduction == Reduction::max ? 0 : 1; p < parts.size(); ++p) {
     const T* more = in_of<T>(parts[p]) + begin;
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = reduce_two(reduction, sum[i], more[i]);
   }

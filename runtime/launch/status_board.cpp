@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,9 +22,17 @@ namespace {
 RankStatus* map_board(const std::string& path, int flags, std::size_t bytes) {
   const int file = ::open(path.c_str(), flags, 0600);
   if (file < 0) fail_with(path);
-  if ((flags & O_CREAT) != 0 && ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+  const auto size = static_cast<off_t>(bytes);
+  if ((flags & O_CREAT) != 0 && ftruncate(file, size) != 0) {
     close(file);
     fail_with(path);
+  }
+  // Beyond the file's end memory is mapped and cannot be touched.
+  struct stat found {};
+  if (fstat(file, &found) != 0 || found.st_size != size) {
+    close(file);
+    errno = EINVAL;
+    fail_with(path + " is no board of this many ranks");
   }
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
