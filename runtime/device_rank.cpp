@@ -161,6 +161,19 @@ void DeviceRank<T>::take(SlotId id, std::int32_t micro_batch) {
 }
 
 template <class T>
+void DeviceRank<T>::issue_step(int step) {
+  try {
+    for (std::uint32_t i = 0; i < role_->calls.size() && !failed_; ++i) {
+      issue_call(i, role_->calls[i], step);
+    }
+    flush_group();
+  } catch (const std::exception& error) {
+    keep_failure(error.what());
+    throw;
+  }
+}
+
+template <class T>
 RankStep DeviceRank<T>::run_step(int step, const StepClock& clock) {
   RankStep result;
   step_ = &result;
@@ -170,10 +183,7 @@ RankStep DeviceRank<T>::run_step(int step, const StepClock& clock) {
   used_weights_.clear();
   progress_.step = step;
   blocks_.take_peak();
-  for (std::uint32_t i = 0; i < role_->calls.size() && !failed_; ++i) {
-    issue_call(i, role_->calls[i], step);
-  }
-  flush_group();
+  issue_step(step);
   device_.synchronize();
   result.end = clock.now();
   if (failed_) throw ExecutionError(failure_);
@@ -324,7 +334,7 @@ void DeviceRank<T>::guarded(OpTask& task, Body body) {
   try {
     body();
   } catch (const std::exception& error) {
-    keep_failure(task, error.what());
+    keep_failure(where(task) + ": " + error.what());
   }
   ++progress_.finished;
 }
@@ -383,10 +393,14 @@ void DeviceRank<T>::run_transfers(OpTask& first) {
 }
 
 template <class T>
-void DeviceRank<T>::keep_failure(const OpTask& task, const std::string& what) {
-  const std::lock_guard lock(failure_mutex_);
-  if (!failed_) failure_ = where(task) + ": " + what;
-  failed_ = true;
+void DeviceRank<T>::keep_failure(const std::string& what) {
+  {
+    const std::lock_guard lock(failure_mutex_);
+    if (failed_) return;
+    failure_ = what;
+    failed_ = true;
+  }
+  if (options_.on_failure) options_.on_failure(what);
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 // (event marks are still reached, so nothing hangs), and `run_step` throws it.
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -36,6 +37,10 @@ struct DeviceRankOptions {
   std::uint64_t seed = 1;
   Recording recording = Recording::none;  // values: fill a StepRecord, for proofs
   RankProgress* progress = nullptr;       // where to say what it is doing; null: nowhere
+  /// Told the first failure of a step when it happens, on the thread where it does: the rank then
+  /// waits for its streams, and these may be waiting for peers that wait for this rank. Empty: not
+  /// told.
+  std::function<void(const std::string&)> on_failure;
 };
 
 /// Bytes and transfers of one step by (communicator, op kind, collective), counted where the host
@@ -70,6 +75,7 @@ class DeviceRank {
 
  private:
   void take(SlotId id, std::int32_t micro_batch);
+  void issue_step(int step);
   void issue_call(std::uint32_t index, const Call& call, int step);
   void issue(OpTask& task);
   void issue_compute(OpTask& task);
@@ -83,7 +89,7 @@ class DeviceRank {
   void run_transfers(OpTask& first);
   template <class Body>
   void guarded(OpTask& task, Body body);
-  void keep_failure(const OpTask& task, const std::string& what);
+  void keep_failure(const std::string& what);
 
   int register_of(const Op& op, const Call& call) const;
   int peer_of(const Op& op) const;

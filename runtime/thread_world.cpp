@@ -49,15 +49,23 @@ class ThreadWorld {
                         .events = DeviceRank<T>::registers(program_, rank),
                         .capacity_bytes = kAddressesPerRank});
       DeviceRank<T> worker(program_,
-                           {.rank = rank, .seed = options_.seed, .recording = Recording::values},
+                           {.rank = rank,
+                            .seed = options_.seed,
+                            .recording = Recording::values,
+                            .on_failure = [this](const std::string& why) { fail(why); }},
                            device, *communicator);
       worker.start();
       for (int step = 0; step < options_.steps; ++step) keep(rank, step, worker.run_step(step, {}));
     } catch (const std::exception& error) {
-      const std::lock_guard lock(mutex_);
-      if (failure_.empty()) failure_ = error.what();
-      world_.fail(failure_);
+      fail(error.what());
     }
+  }
+
+  /// The first failure is the cause of those that follow.
+  void fail(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty()) failure_ = why;
+    world_.fail(failure_);
   }
 
   void keep(int rank, int step, RankStep result) {

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -96,7 +97,12 @@ void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status)
                        .steps = a.steps,
                        .seed = a.seed,
                        .capacity_bytes = a.capacity_bytes,
-                       .measure_speed = measure_speed},
+                       .measure_speed = measure_speed,
+                       .on_failure =
+                           [&status](const std::string& why) {
+                             status.fail(why);
+                             std::_Exit(kExitRunFailed);  // mpirun ends the others
+                           }},
                       world, status);
   AtomicFile file(outcome_path(a.folder, world.rank()));
   file.write(pack(outcome));

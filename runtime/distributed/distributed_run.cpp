@@ -65,10 +65,13 @@ RankOutcome run_numbers(const DistributedRun& run, const MpiWorld& world, RankSt
   CpuDevice device({.streams = static_cast<int>(Stream::count),
                     .events = DeviceRank<T>::registers(run.program, rank),
                     .capacity_bytes = run.capacity_bytes});
-  DeviceRank<T> worker(
-      run.program,
-      {.rank = rank, .seed = run.seed, .recording = run.recording, .progress = &status.progress},
-      device, *communicator);
+  DeviceRank<T> worker(run.program,
+                       {.rank = rank,
+                        .seed = run.seed,
+                        .recording = run.recording,
+                        .progress = &status.progress,
+                        .on_failure = run.on_failure},
+                       device, *communicator);
   worker.start();
   status.state = RankState::running;
   RankOutcome outcome{.rank = rank};

@@ -25,6 +25,8 @@ struct DistributedRun {
   std::uint64_t seed = 1;
   std::int64_t capacity_bytes = std::int64_t{1} << 38;  // of this rank's device
   std::function<MachineSpeed()> measure_speed{};        // by all ranks at once; none: not measured
+  /// A step has failed, and peers may wait for this rank for ever: must end the process.
+  std::function<void(const std::string&)> on_failure{};
 };
 
 /// Runs this process's rank. All ranks begin a step together. Throws ExecutionError,
