@@ -81,7 +81,8 @@ std::string failure_text(const Program& program, const StatusBoard& board, const
     return fmt::format("mpirun was ended by signal {}; its ranks were at{}", end.signal,
                        places(program, board, -1));
   }
-  return fmt::format("mpirun ended with status {}; it said:\n{}", end.status, launcher_said);
+  return fmt::format("mpirun ended with status {}; its ranks were at{}\nit said:\n{}", end.status,
+                     places(program, board, -1), launcher_said);
 }
 
 std::string hang_text(const Program& program, const StatusBoard& board, double seconds) {

@@ -41,17 +41,33 @@ class EndedRun : public testing::Test {
   fs::path folder;
 };
 
-TEST_F(EndedRun, ByTheDeathOfARank) {
+class EndedRank : public EndedRun, public testing::WithParamInterface<int> {};
+
+TEST_P(EndedRank, IsNamedWithItsOp) {
   StartedRun run(folder, words("60"));
   ASSERT_TRUE(comes_true([&] { return run.all_run(kRanks); })) << run.err();
   const std::string place = run.private_folder();
-  const pid_t victim = run.processes("windtunnel-rank")[1];
-  kill(victim, SIGKILL);
+  kill(run.rank(GetParam(), kRanks), SIGKILL);
   EXPECT_EQ(run.wait(), 4);
-  expect_contains(run.err(), "was ended by signal 9 in step ");
-  expect_contains(run.err(), "error: rank ");
+  expect_contains(run.err(),
+                  "error: rank " + std::to_string(GetParam()) + " was ended by signal 9 in step ");
   expect_contains(run.err(), ", call ");
-  expect_contains(run.err(), "\n  rank ");
+  expect_contains(run.err(), "\n  rank 2: step ");
+  expect_nothing_left(run, place);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, EndedRank, testing::Values(0, 1, 3));
+
+/// Open MPI 4.1 sometimes overlooks the death of a rank it has just started: the watch ends the
+/// run.
+TEST_F(EndedRun, ByTheDeathOfARankThatStarts) {
+  StartedRun run(folder, words("5"));
+  ASSERT_TRUE(comes_true([&] { return !run.private_folder().empty(); })) << run.err();
+  const std::string place = run.private_folder();
+  kill(run.processes("windtunnel-rank").front(), SIGKILL);
+  EXPECT_EQ(run.wait(), 4);
+  expect_contains(run.err(), "error: ");
+  expect_contains(run.err(), "\n  rank 3: ");
   expect_nothing_left(run, place);
 }
 
@@ -104,7 +120,7 @@ TEST_F(EndedRun, ByARankThatHangs) {
   StartedRun run(folder, words("5"));
   ASSERT_TRUE(comes_true([&] { return run.all_run(kRanks); })) << run.err();
   const std::string place = run.private_folder();
-  kill(run.processes("windtunnel-rank")[0], SIGSTOP);
+  kill(run.rank(0, kRanks), SIGSTOP);
   EXPECT_EQ(run.wait(), 4);
   expect_contains(run.err(), "error: no rank has finished an op for 5 s; they are at\n  rank 0: ");
   expect_contains(run.err(), "\n  rank 3: step ");

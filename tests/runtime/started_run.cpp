@@ -116,6 +116,10 @@ bool StartedRun::all_run(int ranks) const {
   return true;
 }
 
+pid_t StartedRun::rank(int r, int ranks) const {
+  return StatusBoard::open(status_path(private_folder()), ranks).rank(r).pid;
+}
+
 int StartedRun::wait() {
   int status = 0;
   ended_ = comes_true([&] { return waitpid(program_, &status, WNOHANG) == program_; });

@@ -32,6 +32,8 @@ class StartedRun {
   std::string private_folder() const;
   /// All `ranks` ranks are in a step.
   bool all_run(int ranks) const;
+  /// The process of rank `r` of `ranks` that run.
+  pid_t rank(int r, int ranks) const;
 
   /// The program's end: its exit status, or minus the signal that ended it.
   int wait();
