@@ -55,7 +55,8 @@ std::vector<std::string> extrapolated(const Calibration& c, std::span<const Shap
 Profile build_profile(std::span<const Sample> samples, std::span<const Shape> wanted,
                       const ProfileFacts& facts) {
   CHECK(!samples.empty(), "a profile is made of samples");
-  Calibration c{.anchors = facts.rates.value_or(reference_rates(samples)), .fingerprint = facts.fingerprint};
+  Calibration c{.anchors = facts.rates.value_or(reference_rates(samples)),
+                .fingerprint = facts.fingerprint};
   const std::vector<Sample> steady = at_reference(samples, c.anchors);
   KernelParts parts = kernels_of(steady, facts.seed);
   c.measured = std::move(parts.measured);

@@ -59,17 +59,17 @@ std::string id_of(const std::string& path) {
 
 Profile measure(const Options& options, Output& output, const std::vector<Program>& programs) {
   const auto folder = std::filesystem::path(options.output).parent_path();
-  const CalibrationRequest request{.scenario_paths = options.scenarios,
-                            .programs = programs,
-                            .budget_s = options.budget.value,
-                            .seed = options.seed,
-                            .id = id_of(options.output),
-                            .samples = options.samples,
-                            .storage_folder = folder.empty() ? "." : folder.string(),
-                            .progress = [&](const std::string& what, double left) {
-                              output.progress(
-                                  fmt::format("calibrate, {:.0f} s left, {}", left, what));
-                            }};
+  const CalibrationRequest request{
+      .scenario_paths = options.scenarios,
+      .programs = programs,
+      .budget_s = options.budget.value,
+      .seed = options.seed,
+      .id = id_of(options.output),
+      .samples = options.samples,
+      .storage_folder = folder.empty() ? "." : folder.string(),
+      .progress = [&](const std::string& what, double left) {
+        output.progress(fmt::format("calibrate, {:.0f} s left, {}", left, what));
+      }};
   return profile_of(request, measure_machine(request));
 }
 

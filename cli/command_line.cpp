@@ -175,8 +175,8 @@ void add_steps(CLI::App& app, Options& options) {
 
 void add_budget(CLI::App& app, Seconds& budget, const char* doc) {
   app.add_option_function<std::string>(
-         "--budget",
-         [&budget](const std::string& text) { budget = parse_seconds(text).value; }, doc)
+         "--budget", [&budget](const std::string& text) { budget = parse_seconds(text).value; },
+         doc)
       ->type_name("TIME")
       ->check(CLI::Validator(budget_problem, ""));
 }

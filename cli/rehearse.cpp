@@ -37,18 +37,17 @@ void write_traces(const Rehearsal& r, const std::string& path) {
 }
 
 Answer answer_rehearsal(const Scenario& scenario, const Options& options, Output& output) {
-  const Rehearsal r = rehearse(scenario, {.run = {.scenario_path = options.paths.front(),
-                                                  .id = scenario.id,
-                                                  .warm_up = options.warm_up,
-                                                  .steps = options.rehearsal.steps,
-                                                  .seed = options.seed,
-                                                  .hang_after_s = options.hang_after_s},
-                                          .budget_s = options.rehearsal.budget.value,
-                                          .rounds = options.rehearsal.rounds,
-                                          .trace = !options.trace.empty(),
-                                          .progress = [&output](const std::string& what) {
-                                            output.progress(what);
-                                          }});
+  const Rehearsal r = rehearse(
+      scenario, {.run = {.scenario_path = options.paths.front(),
+                         .id = scenario.id,
+                         .warm_up = options.warm_up,
+                         .steps = options.rehearsal.steps,
+                         .seed = options.seed,
+                         .hang_after_s = options.hang_after_s},
+                 .budget_s = options.rehearsal.budget.value,
+                 .rounds = options.rehearsal.rounds,
+                 .trace = !options.trace.empty(),
+                 .progress = [&output](const std::string& what) { output.progress(what); }});
   if (!options.trace.empty()) write_traces(r, options.trace);
   const Comparison comparison = compare_steps(r.measured.report, r.predicted.report);
   const std::vector<Violation> violations = violations_of(comparison, options.limits);

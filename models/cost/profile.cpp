@@ -283,10 +283,11 @@ void read_public(ProfileFields& in, const LocatedJson& root, Profile& profile) {
 
 /// A calibration prices what it measured: nothing of a GPU has to be known.
 void read_calibrated(ProfileFields& in, const LocatedJson& root, Profile& profile) {
-  in.allow(root, {"format",  "version",     "id",          "device", "kind",        "date",
-                  "stack",   "sources",     "anchors",     "memory", "class_sigma", "peak_flops",
-                  "kernels", "collectives", "noise", "overlap",     "host",   "storage",     "measured",
-                  "quality", "fingerprint", "extrapolated"});
+  in.allow(root,
+           {"format",   "version",     "id",          "device",      "kind",        "date",
+            "stack",    "sources",     "anchors",     "memory",      "class_sigma", "peak_flops",
+            "kernels",  "collectives", "noise",       "overlap",     "host",        "storage",
+            "measured", "quality",     "fingerprint", "extrapolated"});
   read_host_and_sigma(in, root, profile);
   const LocatedJson& memory = in.member(root, "memory", Kind::map);
   in.allow(memory, {"usable_bytes", "context_bytes"});

@@ -48,15 +48,15 @@ std::vector<Sample> by_ranks(const CalibrationRequest& request) {
                  {"--storage", std::filesystem::absolute(request.storage_folder).string()});
   }
   std::vector<Sample> samples;
-  launch_ranks(
-      {.ranks = most_ranks(request.programs),
-       .program = request.programs.front(),
-       .words = std::move(words),
-       .hang_after_s = 60.0 + request.budget_s},
-      [&](const std::string& folder) {
-        const std::string path = request.samples.empty() ? samples_path(folder) : request.samples;
-        samples = SampleFile(path, machine_line(this_machine(), kNumbers)).samples();
-      });
+  launch_ranks({.ranks = most_ranks(request.programs),
+                .program = request.programs.front(),
+                .words = std::move(words),
+                .hang_after_s = 60.0 + request.budget_s},
+               [&](const std::string& folder) {
+                 const std::string path =
+                     request.samples.empty() ? samples_path(folder) : request.samples;
+                 samples = SampleFile(path, machine_line(this_machine(), kNumbers)).samples();
+               });
   return samples;
 }
 

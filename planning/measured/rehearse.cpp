@@ -81,8 +81,8 @@ Rehearsal rehearse(const Scenario& scenario, const RehearsalRequest& request) {
                       .calibrating = profile_of(calibration, samples).calibration->anchors,
                       .stepping = speed_of(outcomes)};
   const Profile profile = profile_of(calibration, samples, rehearsal.stepping);
-  rehearsal.predicted = simulate(
-      scenario, {.seed = request.run.seed, .trace = request.trace, .profile = &profile});
+  rehearsal.predicted =
+      simulate(scenario, {.seed = request.run.seed, .trace = request.trace, .profile = &profile});
   return rehearsal;
 }
 
