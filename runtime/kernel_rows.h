@@ -11,6 +11,7 @@
 #include "kernels/reference/embedding.h"
 #include "kernels/reference/loss.h"
 #include "kernels/reference/optimizer.h"
+#include "runtime/param_map.h"
 #include "runtime/attention_rows.h"
 #include "runtime/execution.h"
 #include "runtime/kernel_sets.h"

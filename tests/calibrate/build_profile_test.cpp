@@ -69,6 +69,28 @@ const ProfileFacts kFacts{.id = "test",
                           .memory_bytes = 1e10,
                           .seed = 1};
 
+TEST(BuildProfile, StatesTimesAtTheSpeedAskedFor) {
+  const std::vector<Sample> all = samples();
+  ProfileFacts facts = kFacts;
+  facts.rates = AnchorRates{.flops_per_s = 15e9, .bytes_per_s = 1e10};  // slow: 1
+  const Profile p = build_profile(all, {}, facts);
+  EXPECT_EQ(p.calibration->anchors.flops_per_s, 15e9);
+  const Shape shape = product(256, 256, 256);
+  EXPECT_NEAR(ProfileCostModel(p).cost(shape).time.value, true_seconds(shape) / 1.5,
+              kBound * true_seconds(shape));
+}
+
+TEST(BuildProfile, NoiseAddsUpAsSquaresOfTimes) {
+  Sample brief = other(SampleKind::kernel, 1.0), lasting = other(SampleKind::kernel, 2.0);
+  brief.shape = product(8, 8, 8);
+  lasting.shape = product(16, 8, 8);
+  brief.noise = 0.1;
+  lasting.noise = 0.2;
+  const std::vector<Sample> both{brief, lasting};
+  // sqrt((1 * 0.01 + 4 * 0.04) / (1 + 4))
+  EXPECT_DOUBLE_EQ(build_profile(both, {}, kFacts).calibration->noise, std::sqrt(0.034));
+}
+
 TEST(BuildProfile, DividesTheMachinesSpeedOut) {
   const std::vector<Sample> all = samples();
   const Profile p = build_profile(all, {}, kFacts);

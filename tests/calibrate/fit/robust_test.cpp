@@ -25,6 +25,13 @@ TEST(Robust, DropsWhatTheRuleSays) {
   EXPECT_EQ(s.median, 10);
 }
 
+TEST(Robust, MeanAndNoiseAreOfAll) {
+  const RobustSummary s = summarise(std::vector<double>{1, 1, 1, 1, 6});
+  EXPECT_EQ(s.dropped, 1);
+  EXPECT_EQ(s.mean, 2.0);
+  EXPECT_EQ(s.noise, 1.0);  // sqrt((4 * 1 + 16) / 5) / 2
+}
+
 TEST(Robust, EqualValuesKeepEachOther) {
   const RobustSummary s = summarise(std::vector<double>{1.0, 1.0, 1.0, 1.001, 1.0});
   EXPECT_EQ(s.dropped, 0);
