@@ -98,7 +98,8 @@ void InProcessBoard::arrive(const MeetingPlace& place, const TransferPart& part)
     meeting.parts[static_cast<std::size_t>(place.member)] = part;
     meeting.here[static_cast<std::size_t>(place.member)] = 1;
     ++meeting.arrived;
-    carry_out(queue);
+    // After a failure members may be gone with their memory.
+    if (failure_.empty()) carry_out(queue);
   }
   changed_.notify_all();
 }
@@ -109,7 +110,10 @@ void InProcessBoard::carry_out(Queue& queue) {
     Meeting& meeting = at->second;
     if (meeting.arrived < static_cast<int>(meeting.parts.size())) return;
     const std::string wrong = windtunnel::carry_out(meeting.parts);
-    if (!wrong.empty() && failure_.empty()) failure_ = wrong;
+    if (!wrong.empty()) {
+      failure_ = wrong;
+      return;
+    }
     meeting.done = true;
     ++queue.next;
   }

@@ -70,8 +70,13 @@ StartedRun::StartedRun(const fs::path& folder, const std::vector<std::string>& a
 }
 
 StartedRun::~StartedRun() {
+  if (!ended_) {
+    kill(program_, SIGKILL);
+    waitpid(program_, nullptr, 0);
+  }
+  // Its guardian cleans up, if it does what it should.
+  comes_true([this] { return processes().empty(); });
   for (const pid_t pid : processes()) kill(pid, SIGKILL);
-  if (!ended_) waitpid(program_, nullptr, 0);
 }
 
 std::vector<pid_t> StartedRun::processes(const std::string& name) const {
