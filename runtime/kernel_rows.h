@@ -11,10 +11,10 @@
 #include "kernels/reference/embedding.h"
 #include "kernels/reference/loss.h"
 #include "kernels/reference/optimizer.h"
-#include "runtime/param_map.h"
 #include "runtime/attention_rows.h"
 #include "runtime/execution.h"
 #include "runtime/kernel_sets.h"
+#include "runtime/param_map.h"
 
 namespace windtunnel {
 

@@ -34,7 +34,7 @@ TEST_F(Rehearse, PredictsBytesToTheByteAndStatesBothSpeeds) {
     EXPECT_GT(all.at("machine").at(when).at("flops_per_s").get<double>(), 1e8) << when;
     EXPECT_GT(all.at("machine").at(when).at("bytes_per_s").get<double>(), 1e8) << when;
   }
-  EXPECT_EQ(Json::parse(read_file(folder / "both.json")).at("traceEvents").empty(), false);
+  EXPECT_EQ(Json::parse(read_file(folder / "work" / "both.json")).at("traceEvents").empty(), false);
 }
 
 TEST_F(Rehearse, LimitsDecideTheExitStatus) {
