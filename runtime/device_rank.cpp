@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "program/event_uses.h"
 #include "runtime/kernel_rows.h"
 #include "runtime/op_recorder.h"
 #include "runtime/op_text.h"
+#include "runtime/role_facts.h"
 #include "runtime/start_values.h"
 
 namespace windtunnel {
@@ -22,60 +22,6 @@ template <class T>
 constexpr WireType kWire = std::is_same_v<T, float>    ? WireType::fp32
                            : std::is_same_v<T, double> ? WireType::fp64
                                                        : WireType::field;
-
-EventRegisters registers_of(const Program& program, const Role& role) {
-  const ProgramFacts facts(program);
-  const auto index = static_cast<std::size_t>(&role - program.roles.data());
-  const EventUses uses(facts, index);
-  std::vector<RegisterNeed> needs;
-  for (std::uint32_t e = 0; e < role.events.size(); ++e) needs.push_back(uses.need(e));
-  return number_registers(facts, index, needs);
-}
-
-const Role& role_at(const Program& program, const Coordinates& at) {
-  const auto found = std::find_if(program.roles.begin(), program.roles.end(),
-                                  [&](const Role& role) { return role.pipeline_rank == at.pp; });
-  CHECK(found != program.roles.end(), "every pipeline rank has a role");
-  return *found;
-}
-
-bool is_message(const Op& op) {
-  return op.kind == OpKind::send || op.kind == OpKind::recv;
-}
-
-bool is_transfer(const Op& op) {
-  return op.kind == OpKind::collective || is_message(op);
-}
-
-WireKind transfer_kind(const Op& op) {
-  if (op.kind == OpKind::send) return WireKind::send;
-  if (op.kind == OpKind::recv) return WireKind::recv;
-  switch (op.collective) {
-    case Collective::all_reduce:
-      return WireKind::all_reduce;
-    case Collective::all_gather:
-      return WireKind::all_gather;
-    case Collective::reduce_scatter:
-      return WireKind::reduce_scatter;
-    case Collective::all_to_all:
-      return WireKind::all_to_all;
-    case Collective::broadcast:
-      break;
-  }
-  return WireKind::broadcast;
-}
-
-/// The scalar that the last stage's loss kernels add to.
-std::optional<SlotId> loss_slot_of(const Program& program, const Role& role) {
-  for (const Call& call : role.calls) {
-    for (const Op& op : program.ops_of(call)) {
-      if (op.kind != OpKind::compute || program.shapes[op.shape].kernel != Kernel::ce_loss)
-        continue;
-      return program.operands(op).back();
-    }
-  }
-  return std::nullopt;
-}
 
 int stream_of(const Op& op) {
   return static_cast<int>(op.stream);
@@ -110,8 +56,9 @@ DeviceRank<T>::~DeviceRank() {
 template <class T>
 int DeviceRank<T>::registers(const Program& program, int rank) {
   const Coordinates at = coordinates_of(dense_grid(program.mesh), rank);
-  // One more for groups of transfers that span streams.
-  return static_cast<int>(registers_of(program, role_at(program, at)).count) + 1;
+  // One more per stream, for groups of transfers that span streams.
+  return static_cast<int>(registers_of(program, role_at(program, at)).count) +
+         static_cast<int>(Stream::count);
 }
 
 template <class T>
@@ -314,14 +261,15 @@ void DeviceRank<T>::flush_group() {
   std::set<int> others;
   for (const std::uint32_t t : group_) others.insert(stream_of(*tasks_[t].op));
   others.erase(main_stream);
-  const int event = static_cast<int>(group_event_);
+  // An event of each stream's own: records of one event are reached in the order they were made.
+  const auto event_of = [this](int stream) { return static_cast<int>(group_event_) + stream; };
   for (const int stream : others) {
-    device_.record(event, stream);
-    device_.wait(event, main_stream);
+    device_.record(event_of(stream), stream);
+    device_.wait(event_of(stream), main_stream);
   }
   device_.enqueue(main_stream, [this, at = &first] { run_transfers(*at); });
-  if (!others.empty()) device_.record(event, main_stream);
-  for (const int stream : others) device_.wait(event, stream);
+  if (!others.empty()) device_.record(event_of(main_stream), main_stream);
+  for (const int stream : others) device_.wait(event_of(main_stream), stream);
   group_.clear();
 }
 
