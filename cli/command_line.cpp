@@ -109,7 +109,7 @@ void check_view(const CLI::App& app) {
 
 void add_limits(CLI::App& app, Options& options) {
   CompareLimits& limits = options.limits;
-  const auto percentage = [&app](const char* flag, std::function<void(double)> set,
+  const auto percentage = [&app](const char* flag, const std::function<void(double)>& set,
                                  const char* doc) {
     app.add_option_function<std::string>(
            flag, [set](const std::string& text) { set(*read_percentage(text)); }, doc)

@@ -103,7 +103,8 @@ void DeviceRank<T>::take(SlotId id, std::int32_t micro_batch) {
   if (slot.space != Space::statics || !has_start_values(slot.category)) return;
   T* data = static_cast<T*>(blocks_.block(range).data);
   device_.enqueue(static_cast<int>(slot.pool), [this, &slot, id, data] {
-    fill_at_start(program_, {.seed = options_.seed, .perturbation = {}}, params_, slot, id, data);
+    fill_at_start({.program = program_, .seed = options_.seed, .perturbation = {}}, params_, slot,
+                  id, data);
   });
 }
 

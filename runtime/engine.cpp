@@ -148,8 +148,9 @@ bool Engine<T>::try_alloc(Rank& rank, const Op& op, const Call& call) {
   rank.memory.take(range, slot);
   const Slot& s = rank.memory.slot(slot);
   if (s.space == Space::statics && has_start_values(s.category)) {
-    fill_at_start(program_, {.seed = options_.seed, .perturbation = options_.perturbation},
-                  rank.params, s, slot, rank.memory.data(range, slot));
+    fill_at_start(
+        {.program = program_, .seed = options_.seed, .perturbation = options_.perturbation},
+        rank.params, s, slot, rank.memory.data(range, slot));
   }
   return true;
 }

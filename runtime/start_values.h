@@ -16,6 +16,7 @@ namespace windtunnel {
 
 /// What initial values depend on beside the tensor.
 struct StartOptions {
+  const Program& program;
   std::uint64_t seed = 1;
   std::optional<Perturbation> perturbation;
 };
@@ -27,13 +28,13 @@ constexpr bool has_start_values(Category category) {
 
 /// Fills `data`, all elements of the root slot `id`. Precondition: has_start_values.
 template <class T>
-void fill_at_start(const Program& program, const StartOptions& options, const RankParams& params,
-                   const Slot& slot, SlotId id, T* data) {
+void fill_at_start(const StartOptions& options, const RankParams& params, const Slot& slot,
+                   SlotId id, T* data) {
   std::fill(data, data + slot.elements, T{});
   if (slot.category != Category::weights) return;
   for (const ParamRange& r : params.ranges(id)) {
-    const Param& param = program.params[r.param];
-    const std::string name = tensor_name(program, param);
+    const Param& param = options.program.params[r.param];
+    const std::string name = tensor_name(options.program, param);
     const InitialValues<T> values{.init = param.init,
                                   .rows = param.rows,
                                   .cols = param.cols,
