@@ -63,6 +63,12 @@ class Unpacker {
     std::memcpy(&value, bytes_.data() + at_, sizeof value);
     at_ += sizeof value;
   }
+  void get(bool& value) {
+    std::uint8_t byte = 0;
+    get(byte);
+    if (byte > 1) fail();
+    value = byte == 1;
+  }
   void get(std::string& text) {
     const std::uint64_t size = length(1);
     text = bytes_.substr(at_, size);
