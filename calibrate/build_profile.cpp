@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "models/cost/calibrated_cost.h"
 #include "models/cost/shape_work.h"
+#include "program/op_names.h"
 
 namespace windtunnel {
 
@@ -16,14 +17,6 @@ namespace {
 
 bool is_inside(const FittedRange& range, double amount) {
   return amount <= 0.0 || (amount >= range.least && amount <= range.most);
-}
-
-std::string shape_text(const Shape& shape) {
-  std::string dims;
-  for (const std::int64_t d : shape.dims) {
-    if (d > 0) dims += (dims.empty() ? "" : " x ") + std::to_string(d);
-  }
-  return fmt::format("{} {}", name_of(shape.kernel), dims);
 }
 
 std::vector<std::string> extrapolated(const Calibration& c, std::span<const Shape> wanted) {
@@ -34,13 +27,13 @@ std::vector<std::string> extrapolated(const Calibration& c, std::span<const Shap
     if (c.measured.contains(key) || !said.insert(key).second) continue;
     const auto fit = c.kernels.find({shape.kernel, shape.in});
     if (fit == c.kernels.end()) {
-      lines.push_back(shape_text(shape) + ": no price");
+      lines.push_back(text_of(shape) + ": no price");
       continue;
     }
     const ShapeWork work = shape_work(shape);
     const bool inside =
         is_inside(fit->second.flops, work.flops) && is_inside(fit->second.bytes, work.bytes);
-    lines.push_back(shape_text(shape) +
+    lines.push_back(text_of(shape) +
                     (inside ? ": from the fit" : ": from the fit, beyond what was measured"));
   }
   for (const auto& [key, kernel] : c.kernels) {

@@ -7,10 +7,6 @@ namespace windtunnel {
 
 namespace {
 
-bool is_transfer(OpKind kind) {
-  return kind == OpKind::send || kind == OpKind::recv;
-}
-
 /// Asynchronous transfers have a stream per direction; blocking ones run on the compute stream.
 Stream transfer_stream(const RoleDraft& d, ChunkCall call) {
   if (!d.plan().overlap_pp) return Stream::compute;
@@ -216,7 +212,7 @@ std::uint32_t ChunkDraft::segment(ChunkCall call, bool grouped) {
   SegmentDraft draft = drafts_[i];
   if (grouped) {
     for (DraftOp& op : draft.ops) {
-      if (is_transfer(op.op.kind)) op.op.grouped = true;
+      if (is_message(op.op.kind)) op.op.grouped = true;
     }
   }
   stored = d_.writer.store_segment(draft);

@@ -6,44 +6,28 @@
 #include <cmath>
 #include <map>
 
+#include "program/op_names.h"
+#include "program/op_runs.h"
+
 namespace windtunnel {
 
 namespace {
 
 /// Seconds each priced item is busy in one step, over all roles.
 std::vector<double> busy_seconds(const Program& program, const PricedProgram& priced) {
-  std::vector<std::int64_t> runs_of_op(program.ops.size(), 0);
-  for (const Role& role : program.roles) {
-    std::map<std::tuple<std::uint32_t, bool, bool>, std::int64_t> calls;  // segment, first, last
-    for (const Call& c : role.calls) ++calls[{c.segment, c.first_micro_batch, c.last_micro_batch}];
-    for (const auto& [key, count] : calls) {
-      const Call call{.segment = std::get<0>(key),
-                      .first_micro_batch = std::get<1>(key),
-                      .last_micro_batch = std::get<2>(key)};
-      const Segment& s = program.segments[call.segment];
-      for (std::uint32_t i = s.op_begin; i < s.op_end; ++i) {
-        if (runs(program.ops[i], call, 1)) runs_of_op[i] += count;
-      }
-    }
-  }
+  std::vector<std::int64_t> counts(program.ops.size(), 0);
+  for (const Role& role : program.roles) count_runs(program, role, counts);
   std::vector<double> busy(priced.items.size(), 0.0);
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
     const std::uint32_t item = priced.item_of_op[i];
     if (item != kNone)
-      busy[item] += static_cast<double>(runs_of_op[i]) * priced.items[item].cost.time.value;
+      busy[item] += static_cast<double>(counts[i]) * priced.items[item].cost.time.value;
   }
   return busy;
 }
 
 std::string item_text(const Program& program, const PricedItem& item) {
-  if (item.shape != kNone) {
-    const Shape& s = program.shapes[item.shape];
-    std::string dims;
-    for (const std::int64_t d : s.dims) {
-      if (d > 0) dims += (dims.empty() ? "" : " x ") + std::to_string(d);
-    }
-    return fmt::format("{} {}", name_of(s.kernel), dims);
-  }
+  if (item.shape != kNone) return text_of(program.shapes[item.shape]);
   const Op& op = program.ops[item.op];
   const std::string kind = op.kind == OpKind::send ? "send" : name_of(comm_kind(op.collective));
   return fmt::format("{} over {} of {:.1f} MB", kind, program.comms[op.comm].name,

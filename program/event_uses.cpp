@@ -17,7 +17,7 @@ bool names_event(const Op& op) {
 }
 
 bool meets_another_role(const Program& program, const Op& op) {
-  return op.kind == OpKind::send || op.kind == OpKind::recv ||
+  return is_message(op.kind) ||
          (op.kind == OpKind::collective && spans_roles(program.comms[op.comm]));
 }
 

@@ -83,4 +83,12 @@ std::string axes_text(std::uint8_t axes) {
   return text;
 }
 
+std::string text_of(const Shape& shape) {
+  std::string dims;
+  for (const std::int64_t d : shape.dims) {
+    if (d > 0) dims += (dims.empty() ? "" : " x ") + std::to_string(d);
+  }
+  return std::string(name_of(shape.kernel)) + " " + dims;
+}
+
 }  // namespace windtunnel

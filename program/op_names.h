@@ -15,6 +15,9 @@ const char* name_of(Category category);
 const char* name_of(Space space);
 const char* name_of(When when);
 
+/// "gemm_fwd 2048 x 6144 x 12288": the kernel and its dims.
+std::string text_of(const Shape& shape);
+
 /// "tp x pp", "dp": the axes of a communicator, innermost of the usual order first.
 std::string axes_text(std::uint8_t axes);
 

@@ -263,6 +263,11 @@ struct Program {
   }
 };
 
+/// Between two ranks, as against among all of a group.
+constexpr bool is_message(OpKind kind) {
+  return kind == OpKind::send || kind == OpKind::recv;
+}
+
 /// Whether `op` runs in this call (its `when` against the call's flags and the step number, from
 /// 0).
 inline bool runs(const Op& op, const Call& call, int step) {

@@ -83,7 +83,7 @@ ProgramFacts::ProgramFacts(const Program& p) : program(p) {
       f.actions |= action_of(op);
       f.by_step |= op.when == When::first_step;
       f.by_micro_batch |= op.when != When::always && op.when != When::first_step;
-      if (op.kind == OpKind::send || op.kind == OpKind::recv) transfers.push_back(i);
+      if (is_message(op.kind)) transfers.push_back(i);
       if (op.kind == OpKind::collective && spans_roles(p.comms[op.comm])) shared.push_back(i);
     }
     f.transfers.end = size32(transfers);

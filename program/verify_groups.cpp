@@ -6,10 +6,6 @@ namespace windtunnel {
 
 namespace {
 
-bool is_message(const Op& op) {
-  return op.kind == OpKind::send || op.kind == OpKind::recv;
-}
-
 /// Walks a role's calls. A group begins with a message that is not marked `grouped` and goes on as
 /// long as only memory ops stand between it and messages that are; it may go on in the next call.
 class Groups {
@@ -41,7 +37,7 @@ class Groups {
 
   /// Whether the op is a transfer of a group whose memory was handed on.
   bool visit(const Op& op) {
-    if (is_message(op)) {
+    if (is_message(op.kind)) {
       if (!op.grouped) {
         end();
         open_ = true;

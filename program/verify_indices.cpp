@@ -19,7 +19,7 @@ void check_segments(const Program& p, Violations& v) {
 
 /// What is wrong with the op by itself; null when nothing.
 const char* bad_index(const Program& p, const Op& op) {
-  const bool transfer = op.kind == OpKind::send || op.kind == OpKind::recv;
+  const bool transfer = is_message(op.kind);
   if (std::size_t{op.ref_begin} + op.refs > p.refs.size()) return "operands outside the list";
   if (op.inputs > op.refs) return "more inputs than operands";
   if (op.kind == OpKind::compute && op.shape >= p.shapes.size()) return "no shape";

@@ -39,7 +39,7 @@ class RoleOperands {
       const Op& op = program_.ops[i];
       const char* why = nullptr;
       if (op.kind == OpKind::collective) why = wrong_collective(op);
-      if (op.kind == OpKind::send || op.kind == OpKind::recv) why = wrong_transfer(op);
+      if (is_message(op.kind)) why = wrong_transfer(op);
       if (why != nullptr) v.add(segment_op_text(program_, role_, segment, i) + ": " + why);
     }
   }

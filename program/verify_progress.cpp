@@ -204,7 +204,7 @@ class DryRun {
     line.posted = std::max(line.posted, line.head);
     const auto grouped = [&] {
       const SyncOp& op = *line.items[line.posted].op;
-      return op.grouped && (op.kind == OpKind::send || op.kind == OpKind::recv);
+      return op.grouped && (is_message(op.kind));
     };
     while (line.posted < line.items.size() && (line.posted == line.head || grouped())) {
       announce(r, line.items[line.posted]);

@@ -235,7 +235,7 @@ class TraceWriter {
   void extend_call(const Process& process, const TraceRecord& record) {
     const OpKind kind = program_.ops[record.op].kind;
     // A transfer runs beside others of its group, and says what it is by itself.
-    if (record.stream != Stream::compute || kind == OpKind::send || kind == OpKind::recv) return;
+    if (record.stream != Stream::compute || is_message(kind)) return;
     if (open_call_.call && open_call_.index == record.call) {
       open_call_.start = std::min(open_call_.start, record.start);
       open_call_.end = std::max(open_call_.end, record.end);

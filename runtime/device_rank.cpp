@@ -181,7 +181,7 @@ OpTask& DeviceRank<T>::new_task(const Op& op, const Call& call, std::uint32_t in
 template <class T>
 void DeviceRank<T>::issue(OpTask& task) {
   const Op& op = *task.op;
-  if (is_message(op)) return issue_transfer(task);
+  if (is_message(op.kind)) return issue_transfer(task);
   // Memory is the host's: taking it does not part a group that goes on in the next call.
   if (op.kind != OpKind::alloc && op.kind != OpKind::free) flush_group();
   switch (op.kind) {
@@ -242,7 +242,7 @@ void DeviceRank<T>::issue_transfer(OpTask& task) {
                     .elements = op.elements,
                     .in = task.operands[0].data,
                     .out = task.operands[op.refs - 1U].data,
-                    .peer = is_message(op) ? peer_of(op) : -1};
+                    .peer = is_message(op.kind) ? peer_of(op) : -1};
   task.ticket = communicator_.announce(static_cast<int>(op.comm), part);
   Traffic& traffic = step_->traffic[{op.comm, op.kind, op.collective}];
   ++traffic.count;

@@ -76,7 +76,7 @@ bool Engine<T>::advance(Rank& rank) {
 /// group, or the host's alone.
 template <class T>
 bool Engine<T>::goes_on_with(const Op& op) {
-  const bool message = op.kind == OpKind::send || op.kind == OpKind::recv;
+  const bool message = is_message(op.kind);
   return (message && op.grouped) || op.kind == OpKind::alloc || op.kind == OpKind::free;
 }
 

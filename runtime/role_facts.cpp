@@ -23,12 +23,8 @@ const Role& role_at(const Program& program, const Coordinates& at) {
   return *found;
 }
 
-bool is_message(const Op& op) {
-  return op.kind == OpKind::send || op.kind == OpKind::recv;
-}
-
 bool is_transfer(const Op& op) {
-  return op.kind == OpKind::collective || is_message(op);
+  return op.kind == OpKind::collective || is_message(op.kind);
 }
 
 WireKind transfer_kind(const Op& op) {

@@ -17,8 +17,7 @@ const Role& role_at(const Program& program, const Coordinates& at);
 /// the program's.
 EventRegisters registers_of(const Program& program, const Role& role);
 
-bool is_message(const Op& op);   // between two ranks
-bool is_transfer(const Op& op);  // also among all of a group
+bool is_transfer(const Op& op);  // a message, or among all of a group
 WireKind transfer_kind(const Op& op);
 
 /// The scalar that the last stage's loss kernels add to; none on other stages.

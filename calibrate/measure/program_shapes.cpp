@@ -7,6 +7,7 @@
 #include "core/check.h"
 #include "models/cost/shape_work.h"
 #include "program/mesh.h"
+#include "program/op_runs.h"
 
 namespace windtunnel {
 
@@ -14,26 +15,8 @@ namespace {
 
 constexpr double kRoughFlops = 5e9, kRoughBytes = 5e9;  // one core of any machine of ten years
 constexpr double kRoughTransfer = 1e9, kRoughLatency = 20e-6;
-constexpr int kSteadyStep = 1;
 
 using TransferKey = std::tuple<CommKind, Dtype, std::int64_t, std::size_t>;
-
-/// Runs of every op of the program in one step of one role.
-std::vector<std::int64_t> runs_of_ops(const Program& program, const Role& role) {
-  std::vector<std::int64_t> counts(program.ops.size(), 0);
-  std::map<std::tuple<std::uint32_t, bool, bool>, std::int64_t> calls;
-  for (const Call& c : role.calls) ++calls[{c.segment, c.first_micro_batch, c.last_micro_batch}];
-  for (const auto& [key, count] : calls) {
-    const Call call{.segment = std::get<0>(key),
-                    .first_micro_batch = std::get<1>(key),
-                    .last_micro_batch = std::get<2>(key)};
-    const Segment& s = program.segments[call.segment];
-    for (std::uint32_t i = s.op_begin; i < s.op_end; ++i) {
-      if (runs(program.ops[i], call, kSteadyStep)) counts[i] += count;
-    }
-  }
-  return counts;
-}
 
 int rank_of_role(const Program& program, const Role& role) {
   Coordinates at;
@@ -60,7 +43,8 @@ class Lister {
   explicit Lister(const Program& program) : program_(program) {}
 
   void add(const Role& role) {
-    const std::vector<std::int64_t> counts = runs_of_ops(program_, role);
+    std::vector<std::int64_t> counts(program_.ops.size(), 0);
+    count_runs(program_, role, counts);
     std::map<std::uint32_t, std::int64_t> shapes;
     std::map<TransferKey, TransferUse> transfers;
     for (std::size_t i = 0; i < counts.size(); ++i) {

@@ -53,7 +53,7 @@ class Joining {
         Queue& queue = queues_[{op.comm, group.front(), -1}];
         queue.members = group.size();
         queue.of_member[id].push_back({rank, i});
-      } else if (op.kind == OpKind::send || op.kind == OpKind::recv) {
+      } else if (is_message(op.kind)) {
         const int peer = peer_of(op, id);
         const bool sends = op.kind == OpKind::send;
         queues_[{op.comm, sends ? id : peer, sends ? peer : id}].of_member[sends ? 0 : 1].push_back(

@@ -23,7 +23,7 @@ std::size_t kind_of_call(const Call& call) {
 }
 
 bool is_post(const Op& op) {
-  return op.kind == OpKind::send || op.kind == OpKind::recv;
+  return is_message(op.kind);
 }
 
 class Compiler {

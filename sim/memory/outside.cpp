@@ -31,7 +31,7 @@ std::vector<Use> uses_of(const Program& program, const Role& role) {
         if (op.kind == OpKind::collective) {
           use.collective = true;
           use.all_reduce = use.all_reduce || op.collective == Collective::all_reduce;
-        } else if (op.kind == OpKind::send || op.kind == OpKind::recv) {
+        } else if (is_message(op.kind)) {
           use.exchanges_with.insert(op.peer);
           if (op.kind == OpKind::recv) use.receives_from.insert(op.peer);
         }
