@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMostLines = 12;  // of what is extrapolated; the file has all
 
-std::string percent(double share) {
-  return fmt::format("{:.1f} %", 100.0 * share);
-}
-
 /// "37 GFLOP/s" of a cost per FLOP; "-" of none.
 std::string flops_text(double seconds_per_flop) {
   return seconds_per_flop > 0.0 ? format_flops_rate({1.0 / seconds_per_flop}) : "-";
@@ -35,7 +31,7 @@ std::string head_of(const Profile& p, const Calibration& c) {
                       format_bandwidth({c.anchors.bytes_per_s}));
   for (const auto& [item, figure] : p.host) {
     text += fmt::format("{:14} {} +- {}\n", name_of(item), format_seconds({figure.value}),
-                        percent(figure.sigma));
+                        format_percent(figure.sigma));
   }
   if (c.storage) {
     text += fmt::format("storage        {} written, {} read\n",
@@ -49,13 +45,14 @@ std::string quality_of(const Profile& p, const Calibration& c) {
   std::string text = "\nError of the fits on shapes held out (0 held out: on their own)\n";
   TextTable table({"class", "shapes", "held out", "mean", "90 % within"});
   for (const FitQuality& q : c.quality) {
-    table.add({q.name, std::to_string(q.samples), std::to_string(q.held_out), percent(q.mape),
-               percent(q.p90)});
+    table.add({q.name, std::to_string(q.samples), std::to_string(q.held_out),
+               format_percent(q.mape), format_percent(q.p90)});
   }
   text += table.text();
   text += "  shared by a class:";
   for (const auto& [cls, sigma] : p.class_sigma) {
-    if (sigma.value > 0.0) text += fmt::format(" {} {},", name_of(cls), percent(sigma.value));
+    if (sigma.value > 0.0)
+      text += fmt::format(" {} {},", name_of(cls), format_percent(sigma.value));
   }
   text.back() = '\n';
   return text;
@@ -74,8 +71,9 @@ std::string kernels_of(const Calibration& c) {
       {"kernel", "in", "fixed", "arithmetic", "memory", "error", "shapes", "repeats within"});
   for (const auto& [key, k] : c.kernels) {
     table.add({name_of(key.first), name_of(key.second), format_seconds({k.fixed_s}),
-               flops_text(k.seconds_per_flop), bytes_text(k.seconds_per_byte), percent(k.error),
-               std::to_string(measured[key]), percent(spread[key])});
+               flops_text(k.seconds_per_flop), bytes_text(k.seconds_per_byte),
+               format_percent(k.error), std::to_string(measured[key]),
+               format_percent(spread[key])});
   }
   return text + table.text();
 }
@@ -89,7 +87,7 @@ std::string transfers_of(const Profile& p, const Calibration& c) {
     const auto& [most, longest] = curve.points.back();
     table.add({name_of(curve.kind), std::to_string(curve.ranks), format_bytes({least}),
                format_seconds({latency}), format_bytes({most}), format_seconds({longest}),
-               percent(curve.sigma)});
+               format_percent(curve.sigma)});
   }
   text += table.text();
   if (c.overlap) {
@@ -98,10 +96,10 @@ std::string transfers_of(const Profile& p, const Calibration& c) {
                           cls == KernelClass::gemm        ? "a matrix product"
                           : cls == KernelClass::attention ? "attention"
                                                           : "a memory-bound kernel",
-                          percent(share));
+                          format_percent(share));
     }
     text += fmt::format("  they take {} longer beside compute\n",
-                        percent(c.overlap->collective_beside_compute));
+                        format_percent(c.overlap->collective_beside_compute));
   }
   return text;
 }

@@ -79,14 +79,7 @@ KernelCost kernel_cost(std::span<const WorkSample> work, const FitError& error) 
 CostClass cost_class(const Sample& s) {
   if (s.kind == SampleKind::transfer) return CostClass::shared_memory;
   if (s.kind != SampleKind::kernel) return CostClass::host;
-  switch (row_of(s.shape.kernel).cls) {
-    case KernelClass::gemm:
-      return CostClass::gemm;
-    case KernelClass::attention:
-      return CostClass::attention;
-    default:
-      return CostClass::memory;
-  }
+  return cost_class_of(row_of(s.shape.kernel).cls);
 }
 
 /// Of the kernels that have held-out shapes; of all when none has.
@@ -96,11 +89,6 @@ FitError held_out_of(std::span<const FitError> errors) {
     if (e.held_out > 0) held.push_back(e);
   }
   return pooled(held.empty() ? errors : std::span<const FitError>(held));
-}
-
-const char* name_of(KernelClass cls) {
-  if (cls == KernelClass::gemm) return "gemm";
-  return cls == KernelClass::attention ? "attention" : "memory";
 }
 
 }  // namespace
@@ -162,7 +150,7 @@ KernelParts kernels_of(std::span<const Sample> samples, std::uint64_t seed) {
   }
   for (const auto& [cls, of_class] : errors) {
     const FitError all = held_out_of(of_class);
-    parts.quality.push_back({.name = name_of(cls),
+    parts.quality.push_back({.name = name_of(cost_class_of(cls)),
                              .mape = all.mape(),
                              .p90 = all.p90(),
                              .samples = counts[cls],

@@ -6,6 +6,7 @@
 
 #include "calibrate/calibration_text.h"
 #include "cli/exit_code.h"
+#include "cli/trace_target.h"
 #include "cli/verb.h"
 #include "core/atomic_file.h"
 #include "core/diagnostics.h"
@@ -17,38 +18,21 @@ namespace windtunnel {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& file, std::string message, std::string hint) {
-  throw InputError({{.position = {.file = file},
-                     .message = std::move(message),
-                     .hint = std::move(hint),
-                     .source_line = ""}});
-}
-
 int show(const Options& options, Output& output) {
   if (options.words.size() != 2 || options.words.front() != "show") {
-    refuse("", "calibrate takes `show PROFILE`, or --for and -o", "windtunnel calibrate --help");
+    refuse_file("", "calibrate takes `show PROFILE`, or --for and -o",
+                "windtunnel calibrate --help");
   }
   if (!options.scenarios.empty() || !options.output.empty()) {
-    refuse("", "show goes without --for and -o", "windtunnel calibrate show P");
+    refuse_file("", "show goes without --for and -o", "windtunnel calibrate show P");
   }
   const Profile profile = load_profile(options.words.back());
   if (!profile.calibration) {
-    refuse(options.words.back(), "is a public profile, not a calibration",
-           "windtunnel calibrate --for S.yaml -o P writes one");
+    refuse_file(options.words.back(), "is a public profile, not a calibration",
+                "windtunnel calibrate --for S.yaml -o P writes one");
   }
   output.result(calibration_text(profile));
   return kExitOk;
-}
-
-/// What is written must not be what is read.
-void keep_scenarios(const Options& options) {
-  for (const std::string& path : options.scenarios) {
-    std::error_code none;
-    for (const std::string& written : {options.output, options.samples}) {
-      if (written.empty() || !std::filesystem::equivalent(path, written, none)) continue;
-      refuse(written, "is a scenario: it would be written over", "another name after -o");
-    }
-  }
 }
 
 /// "cpu" of "out/cpu.profile.json".
@@ -78,10 +62,13 @@ Profile measure(const Options& options, Output& output, const std::vector<Progra
 int run_calibrate(const Options& options, Output& output) {
   if (!options.words.empty()) return show(options, output);
   if (options.scenarios.empty()) {
-    refuse("", "for which scenarios?", "--for S.yaml, or `show PROFILE`");
+    refuse_file("", "for which scenarios?", "--for S.yaml, or `show PROFILE`");
   }
-  if (options.output.empty()) refuse("", "where to?", "-o cpu.profile.json");
-  keep_scenarios(options);
+  if (options.output.empty()) refuse_file("", "where to?", "-o cpu.profile.json");
+  for (const std::string& written : {options.output, options.samples}) {
+    keep_inputs(written, options.scenarios, "is a scenario: it would be written over",
+                "another name after -o");
+  }
   const std::vector<Program> programs = programs_to_calibrate(options.scenarios);
   AtomicFile target(options.output);  // a place that cannot be written to is told before measuring
   Profile profile;

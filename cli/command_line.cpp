@@ -26,10 +26,7 @@ constexpr int kMostSteps = 100'000;
 constexpr double kMostPercent = 1e6;
 
 [[noreturn]] void refuse(std::string message, std::string hint) {
-  throw InputError({{.position = {},
-                     .message = std::move(message),
-                     .hint = std::move(hint),
-                     .source_line = ""}});
+  refuse_file("", std::move(message), std::move(hint));
 }
 
 /// The whole text is an integer of T's range.

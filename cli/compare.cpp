@@ -33,11 +33,8 @@ TraceSource source_of(const CompareSide& side, const std::string& trace_file) {
 /// A JSON file holds no trace.
 void require_trace(const std::string& path, const std::string& trace_file, const char* option) {
   if (!trace_file.empty() || names_scenario(path)) return;
-  throw InputError(
-      {{.position = {.file = path},
-        .message = "holds no trace",
-        .hint = std::string("add ") + option + " FILE, written by simulate --trace FILE",
-        .source_line = ""}});
+  refuse_file(path, "holds no trace",
+              std::string("add ") + option + " FILE, written by simulate --trace FILE");
 }
 
 std::string ids_text(const std::vector<std::string>& ids) {
@@ -94,11 +91,8 @@ void require_pairs(const StepPairs& pairs, const Options& options) {
   constexpr std::size_t kShown = 8;
   std::vector<std::string> ids = pairs.only_in_a;
   if (ids.size() > kShown) ids.resize(kShown);
-  throw InputError(
-      {{.position = {.file = options.paths[1]},
-        .message = "has no step of " + options.paths[0],
-        .hint = ids.empty() ? "" : "sets are matched by id; ids of A: " + ids_text(ids),
-        .source_line = ""}});
+  refuse_file(options.paths[1], "has no step of " + options.paths[0],
+              ids.empty() ? "" : "sets are matched by id; ids of A: " + ids_text(ids));
 }
 
 }  // namespace

@@ -12,13 +12,6 @@ namespace windtunnel {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& file, std::string message, std::string hint) {
-  throw InputError({{.position = {.file = file},
-                     .message = std::move(message),
-                     .hint = std::move(hint),
-                     .source_line = ""}});
-}
-
 /// All entries, or the one of the id; a file of one entry is that entry, whatever its id.
 template <class Entry>
 std::vector<Entry> chosen(std::vector<Entry> entries, const SideQuestion& question) {
@@ -29,13 +22,13 @@ std::vector<Entry> chosen(std::vector<Entry> entries, const SideQuestion& questi
     names.push_back(entry.id);
   }
   const auto near = nearest_name(question.id, names);
-  refuse(question.path, "has no step `" + question.id + "`",
-         near ? "did you mean `" + *near + "`?" : "");
+  refuse_file(question.path, "has no step `" + question.id + "`",
+              near ? "did you mean `" + *near + "`?" : "");
 }
 
 void require_one(std::size_t entries, const SideQuestion& question) {
   if (!question.trace || entries == 1) return;
-  refuse(question.path, "holds several scenarios, and a trace is of one", "name it with --id");
+  refuse_file(question.path, "holds several scenarios, and a trace is of one", "name it with --id");
 }
 
 CompareSide simulate_side(const SideQuestion& question, Output& output) {

@@ -3,9 +3,17 @@
 #include <fmt/format.h>
 
 #include "cli/exit_code.h"
-#include "planning/measured/run_program.h"
 
 namespace windtunnel {
+
+RunRequest run_request(const Scenario& scenario, const Options& options) {
+  return {.scenario_path = options.paths.front(),
+          .id = scenario.id,
+          .warm_up = options.warm_up,
+          .steps = options.steps,
+          .seed = options.seed,
+          .hang_after_s = options.hang_after_s};
+}
 
 int answer_by_ranks(const Options& options, Output& output, const AnswerScenario& answer) {
   try {

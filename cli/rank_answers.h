@@ -2,8 +2,12 @@
 // The answers of verbs that start ranks: as answer_scenarios, and with the failures of ranks told.
 
 #include "cli/scenario_answers.h"
+#include "planning/measured/run_program.h"
 
 namespace windtunnel {
+
+/// What `run` asks of the ranks of a scenario.
+RunRequest run_request(const Scenario& scenario, const Options& options);
 
 /// Also 3 when ranks cannot be started, 4 when one died or hung.
 int answer_by_ranks(const Options& options, Output& output, const AnswerScenario& answer);

@@ -12,20 +12,11 @@ namespace windtunnel {
 
 namespace {
 
-RunRequest request_of(const Scenario& scenario, const Options& options) {
-  return {.scenario_path = options.paths.front(),
-          .id = scenario.id,
-          .warm_up = options.warm_up,
-          .steps = options.steps,
-          .seed = options.seed,
-          .hang_after_s = options.hang_after_s};
-}
-
 Answer measure(const Scenario& scenario, const Options& options) {
   const Lowered lowered = lower_scenario(scenario);
   require_executable(lowered);
   const MeasuredRun run =
-      measured_run(lowered, run_program(request_of(scenario, options), lowered));
+      measured_run(lowered, run_program(run_request(scenario, options), lowered));
   if (!options.trace.empty()) write_chrome_trace(lowered.program, run.trace, options.trace);
   return {.text = options.json ? step_json(run.report) : step_text(run.report),
           .exit_code = kExitOk};
@@ -34,7 +25,7 @@ Answer measure(const Scenario& scenario, const Options& options) {
 Answer prove(const Scenario& scenario, const Options& options) {
   const Lowered lowered = lower_scenario(scenario);
   require_executable(lowered);
-  const RunProof proof = verify_run(request_of(scenario, options), lowered);
+  const RunProof proof = verify_run(run_request(scenario, options), lowered);
   return {.text = options.json ? json_of(proof) : text_of(proof),
           .exit_code = proof.equal() ? kExitOk : kExitDoesNotFit};
 }

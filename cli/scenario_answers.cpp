@@ -18,10 +18,8 @@ namespace {
 std::vector<Scenario> load(const Options& options) {
   ScenarioSet set = load_scenarios(options.paths.front());
   if (options.id.empty() && set.scenarios.size() > 1 && !options.trace.empty()) {
-    throw InputError({{.position = {.file = options.paths.front()},
-                       .message = "holds several scenarios, and a trace is of one",
-                       .hint = "name it with --id",
-                       .source_line = ""}});
+    refuse_file(options.paths.front(), "holds several scenarios, and a trace is of one",
+                "name it with --id");
   }
   keep_inputs(options.trace, options.paths, "the scenario");
   if (options.id.empty()) return std::move(set.scenarios);
@@ -31,10 +29,8 @@ std::vector<Scenario> load(const Options& options) {
     names.push_back(scenario.id);
   }
   const auto near = nearest_name(options.id, names);
-  throw InputError({{.position = {.file = options.paths.front()},
-                     .message = "has no scenario `" + options.id + "`",
-                     .hint = near ? "did you mean `" + *near + "`?" : "",
-                     .source_line = ""}});
+  refuse_file(options.paths.front(), "has no scenario `" + options.id + "`",
+              near ? "did you mean `" + *near + "`?" : "");
 }
 
 Answer refusal(const std::string& id, const InputError& error, Output& output) {

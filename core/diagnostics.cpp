@@ -1,5 +1,7 @@
 #include "core/diagnostics.h"
 
+#include <utility>
+
 namespace windtunnel {
 
 namespace {
@@ -43,5 +45,10 @@ std::string render(const Diagnostic& d) {
 
 InputError::InputError(std::vector<Diagnostic> all)
     : std::runtime_error(render_all(all)), diagnostics(std::move(all)) {}
+
+void refuse_file(const std::string& file, std::string message, std::string hint) {
+  throw InputError(
+      {{.position = {.file = file}, .message = std::move(message), .hint = std::move(hint)}});
+}
 
 }  // namespace windtunnel

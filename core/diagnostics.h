@@ -34,4 +34,7 @@ struct InputError : std::runtime_error {
   std::vector<Diagnostic> diagnostics;
 };
 
+/// One problem of a file as a whole, or, with no file, of the command. Throws InputError.
+[[noreturn]] void refuse_file(const std::string& file, std::string message, std::string hint = {});
+
 }  // namespace windtunnel

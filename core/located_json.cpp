@@ -177,11 +177,6 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   std::vector<Diagnostic> problems_;
 };
 
-[[noreturn]] void refuse(const std::string& file, std::string message, std::string hint = {}) {
-  throw InputError(
-      {{.position = {.file = file}, .message = std::move(message), .hint = std::move(hint)}});
-}
-
 }  // namespace
 
 const LocatedJson* LocatedJson::find(const std::string& key) const {
@@ -192,14 +187,14 @@ const LocatedJson* LocatedJson::find(const std::string& key) const {
 }
 
 LocatedJson parse_located_json(const std::string& text, const std::string& file) {
-  if (text.size() > kMaxFileBytes) refuse(file, "file over 16 MiB");
+  if (text.size() > kMaxFileBytes) refuse_file(file, "file over 16 MiB");
   Place place;
   TreeBuilder builder(place, file, text.size());
   const char* begin = text.data();
   const bool parsed = nlohmann::json::sax_parse(
       PlacedIterator(begin, &place), PlacedIterator(begin + text.size(), &place), &builder);
   if (!parsed) {
-    if (builder.problems().empty()) refuse(file, "not JSON");
+    if (builder.problems().empty()) refuse_file(file, "not JSON");
     throw InputError(builder.problems());
   }
   return builder.take();
@@ -208,20 +203,20 @@ LocatedJson parse_located_json(const std::string& text, const std::string& file)
 LocatedJson read_located_json(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (std::filesystem::is_directory(status)) refuse(path, "is a folder, not a file");
+  if (std::filesystem::is_directory(status)) refuse_file(path, "is a folder, not a file");
   // Opening a pipe would wait for its writer.
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    refuse(path, "is not a regular file");
+    refuse_file(path, "is not a regular file");
   }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) refuse(path, "cannot read the file");
+  if (!file) refuse_file(path, "cannot read the file");
   const std::streamoff size = file.tellg();
-  if (size < 0) refuse(path, "cannot read the file");
-  if (static_cast<std::size_t>(size) > kMaxFileBytes) refuse(path, "file over 16 MiB");
+  if (size < 0) refuse_file(path, "cannot read the file");
+  if (static_cast<std::size_t>(size) > kMaxFileBytes) refuse_file(path, "file over 16 MiB");
   std::string text(static_cast<std::size_t>(size), '\0');
   file.seekg(0);
   file.read(text.data(), size);
-  if (!file) refuse(path, "cannot read the file");
+  if (!file) refuse_file(path, "cannot read the file");
   return parse_located_json(text, path);
 }
 

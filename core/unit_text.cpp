@@ -57,6 +57,10 @@ std::string format_flops_rate(FlopsPerSecond rate) {
   return format_in(rate.value, kFlopsRate);
 }
 
+std::string format_percent(double share) {
+  return fmt::format("{:.1f} %", 100.0 * share);
+}
+
 std::string format_count(std::int64_t count) {
   const std::string digits = fmt::format("{}", count);
   const std::size_t first = digits[0] == '-' ? 1 : 0;

@@ -17,6 +17,8 @@ std::string format_bytes(Bytes amount);
 std::string format_bandwidth(BytesPerSecond rate);
 /// "312 TFLOP/s".
 std::string format_flops_rate(FlopsPerSecond rate);
+/// "12.5 %" of 0.125.
+std::string format_percent(double share);
 /// Digits in groups of three: "1,048,576".
 std::string format_count(std::int64_t count);
 /// "175 B", "8.03 B", "117 M": how model sizes are spoken of.

@@ -47,10 +47,6 @@ std::string head_text(const Comparison& c) {
   return text;
 }
 
-std::string percent(double fraction) {
-  return fmt::format("{:.1f} %", 100.0 * fraction);
-}
-
 /// A difference of two shares is in points.
 std::string points(double difference) {
   const std::string text = fmt::format("{:+.1f}", 100.0 * difference);
@@ -93,8 +89,8 @@ std::string step_figures_text(const Comparison& c) {
   add_rate("tokens/s per device", c.tokens_per_s_per_device);
   const auto add_share = [&table](const char* label, const Both<double>& share) {
     if (share.a <= 0.0 && share.b <= 0.0) return;
-    table.rows.push_back({label, percent(share.a), percent(share.b), points(share.difference()),
-                          change_text(share.relative())});
+    table.rows.push_back({label, format_percent(share.a), format_percent(share.b),
+                          points(share.difference()), change_text(share.relative())});
   };
   add_share("MFU", c.mfu);
   add_share("HFU", c.hfu);

@@ -24,10 +24,6 @@ double sum_of(const Breakdown& b) {
   return sum;
 }
 
-std::string percent(double fraction) {
-  return fmt::format("{:.1f} %", 100.0 * fraction);
-}
-
 std::string rate_text(double rate) {
   constexpr double kWhole = 1000.0;  // from here four digits are whole numbers
   return rate >= kWhole ? format_count(std::llround(rate)) : fmt::format("{:.4g}", rate);
@@ -51,8 +47,8 @@ std::string step_time_text(const StepReport& r) {
   text += fmt::format("\n           {} tokens/s, {} per device\n", rate_text(r.tokens_per_s),
                       rate_text(r.tokens_per_s_per_device));
   if (r.mfu > 0.0) {
-    text += wrap_text(fmt::format("MFU {}, HFU {}; FLOP convention: {}", percent(r.mfu),
-                                  percent(r.hfu), r.flop_convention),
+    text += wrap_text(fmt::format("MFU {}, HFU {}; FLOP convention: {}", format_percent(r.mfu),
+                                  format_percent(r.hfu), r.flop_convention),
                       "           ");
   }
   return text;
@@ -70,7 +66,7 @@ std::string breakdown_text(const StepReport& report) {
     // A part that takes time shows: at least one column. It has no bar of its own.
     const auto columns = static_cast<std::size_t>(std::max(1.0, std::round(share * kBarColumns)));
     table.rows.push_back({(term.part ? "  " : "") + std::string(term.label),
-                          scale(seconds) + " " + scale.name, percent(share),
+                          scale(seconds) + " " + scale.name, format_percent(share),
                           std::string(columns, term.part ? '-' : '#')});
   }
   const std::size_t stages = report.stages.size();
@@ -82,9 +78,10 @@ std::string bottleneck_text(const StepReport& report) {
   if (sum_of(report.breakdown) <= 0.0) return "";
   const Bottleneck found = find_bottleneck(report.breakdown);
   std::string line = fmt::format("{} ({}, mostly {})", name_of(found.label),
-                                 percent(found.label_share), found.cause);
+                                 format_percent(found.label_share), found.cause);
   if (found.runner_up_share > 0.0) {
-    line += fmt::format(", then {} ({})", name_of(found.runner_up), percent(found.runner_up_share));
+    line += fmt::format(", then {} ({})", name_of(found.runner_up),
+                        format_percent(found.runner_up_share));
   }
   return wrap_text(line, "bottleneck ") + wrap_text(found.lever, "lever      ");
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Which reference kernel runs for each kernel of a program: one row per kernel, in the enum's
+// Which function runs for each kernel of a program: one row per kernel, in the enum's
 // order, that unpacks operands and sizes as `program/kernel.h` states them.
 
 #include <algorithm>

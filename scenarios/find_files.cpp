@@ -9,13 +9,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, std::string message, std::string hint) {
-  throw InputError({Diagnostic{.position = {.file = path},
-                               .message = std::move(message),
-                               .hint = std::move(hint),
-                               .source_line = {}}});
-}
-
 bool is_yaml(const fs::path& path) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
@@ -25,7 +18,7 @@ bool is_yaml(const fs::path& path) {
 std::vector<std::string> find_scenario_files(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) refuse(path, "no such file or folder", "");
+  if (!fs::exists(status)) refuse_file(path, "no such file or folder", "");
   if (!fs::is_directory(status)) return {path};
   std::vector<std::string> files;
   fs::recursive_directory_iterator entry(path, error);
@@ -35,8 +28,8 @@ std::vector<std::string> find_scenario_files(const std::string& path) {
       files.push_back(entry->path().string());
     }
   }
-  if (error) refuse(path, "cannot be read: " + error.message(), "");
-  if (files.empty()) refuse(path, "holds no scenario files", "files end in .yaml or .yml");
+  if (error) refuse_file(path, "cannot be read: " + error.message(), "");
+  if (files.empty()) refuse_file(path, "holds no scenario files", "files end in .yaml or .yml");
   std::sort(files.begin(), files.end());
   return files;
 }

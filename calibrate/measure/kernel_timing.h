@@ -3,8 +3,8 @@
 // time is used up.
 //
 // All runs are one task of stream 0, on the thread that a training step's kernels run on. Kernels
-// shorter than the clock can tell are timed several at once. The mean is the time; outliers are
-// dropped by the rule of fit/robust.h.
+// shorter than the clock can tell are timed several at once. The mean of all is the time; the
+// spread leaves outliers out by the rule of fit/robust.h.
 
 #include "calibrate/fit/robust.h"
 #include "calibrate/measure/prepared_kernel.h"

@@ -1,5 +1,4 @@
-// windtunnel-rank: one rank of a run. `windtunnel run` starts it through mpirun, or becomes it in a
-// world that mpirun or srun made.
+// windtunnel-rank: one rank of a run or a calibration. `windtunnel` starts it through mpirun.
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -35,7 +34,7 @@ struct RankArguments {
   std::string scenario, id, folder, numbers = "fp32";
   int warm_up = 1, steps = 1;
   std::uint64_t seed = 1;
-  bool values = false, orphan = false, speeds = false;
+  bool values = false, speeds = false;
   std::int64_t capacity_bytes = std::int64_t{1} << 38;
   // A calibration instead of a run:
   std::vector<std::string> calibrate_for;
@@ -58,7 +57,6 @@ void add_options(CLI::App& app, RankArguments& a) {
   app.add_option("--capacity", a.capacity_bytes);
   app.add_flag("--values", a.values);
   app.add_flag("--speeds", a.speeds);
-  app.add_flag("--outlives-parent", a.orphan);
 }
 
 RunNumbers numbers_of(const std::string& name) {
@@ -131,7 +129,7 @@ void calibrate(const RankArguments& a, const MpiWorld& world, RankStatus& status
 
 int main_of_rank(const RankArguments& a) {
   // A rank ends with the launcher that started it, whatever ends that.
-  if (!a.orphan) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   const MpiWorld world;
   StatusBoard board = StatusBoard::open(status_path(a.folder), world.size());
   RankStatus& status = board.rank(world.rank());

@@ -16,17 +16,6 @@ namespace {
 constexpr double kBeyondPerDoubling = 0.15;
 constexpr double kMostSigma = 1.5;  // a factor of 4: nothing is known beyond that
 
-CostClass class_of(Kernel kernel) {
-  switch (row_of(kernel).cls) {
-    case KernelClass::gemm:
-      return CostClass::gemm;
-    case KernelClass::attention:
-      return CostClass::attention;
-    default:
-      return CostClass::memory;
-  }
-}
-
 /// Doublings from the nearer end of the range; 0 inside.
 double doublings_beyond(const FittedRange& range, double amount) {
   if (amount <= 0.0 || range.most <= 0.0) return 0.0;
@@ -58,7 +47,7 @@ bool is_calibrated(const Calibration& calibration, const Shape& shape) {
 }
 
 OpCost calibrated_cost(const Calibration& calibration, const Shape& shape) {
-  OpCost cost{.cls = class_of(shape.kernel)};
+  OpCost cost{.cls = cost_class_of(row_of(shape.kernel).cls)};
   if (const auto at = calibration.measured.find(measured_shape(shape));
       at != calibration.measured.end()) {
     cost.time = {at->second.seconds};

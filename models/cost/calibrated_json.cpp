@@ -47,7 +47,7 @@ class Writer {
     if (c_.overlap) {
       Json by_class = Json::object();
       for (const auto& [cls, share] : c_.overlap->compute_beside_collective) {
-        by_class[class_name(cls)] = share;
+        by_class[name_of(cost_class_of(cls))] = share;
       }
       document["overlap"] = {{"compute_beside_collective", by_class},
                              {"collective_beside_compute", c_.overlap->collective_beside_compute}};
@@ -59,11 +59,6 @@ class Writer {
   }
 
  private:
-  static const char* class_name(KernelClass cls) {
-    if (cls == KernelClass::gemm) return "gemm";
-    return cls == KernelClass::attention ? "attention" : "memory";
-  }
-
   const std::string& key_of(std::uint16_t source) const {
     CHECK(source < profile_.sources.size(), "a source is an index of the list");
     return profile_.sources[source].key;

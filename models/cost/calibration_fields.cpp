@@ -111,13 +111,10 @@ OverlapFigures read_overlap(ProfileFields& in, const LocatedJson& map) {
       .compute_beside_collective = {},
       .collective_beside_compute = read_theft(in, map, "collective_beside_compute")};
   const LocatedJson& by_class = in.member(map, "compute_beside_collective", Kind::map);
-  constexpr std::pair<std::string_view, KernelClass> kClasses[] = {
-      {"gemm", KernelClass::gemm},
-      {"attention", KernelClass::attention},
-      {"memory", KernelClass::memory}};
   in.allow(by_class, {"gemm", "attention", "memory"});
-  for (const auto& [name, cls] : kClasses) {
-    if (by_class.find(std::string(name)) != nullptr) {
+  for (const KernelClass cls : {KernelClass::gemm, KernelClass::attention, KernelClass::memory}) {
+    const char* const name = name_of(cost_class_of(cls));
+    if (by_class.find(name) != nullptr) {
       overlap.compute_beside_collective[cls] = read_theft(in, by_class, name);
     }
   }

@@ -11,6 +11,11 @@ const char* name_of(CostClass cls) {
   return kNames[static_cast<std::size_t>(cls)];
 }
 
+CostClass cost_class_of(KernelClass cls) {
+  if (cls == KernelClass::gemm) return CostClass::gemm;
+  return cls == KernelClass::attention ? CostClass::attention : CostClass::memory;
+}
+
 const char* name_of(Basis basis) {
   static constexpr std::array kNames = {"exact",    "measured",   "near",
                                         "modelled", "data_sheet", "assumed"};

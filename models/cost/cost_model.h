@@ -30,6 +30,8 @@ enum class CostClass : std::uint8_t {
   count
 };
 const char* name_of(CostClass cls);
+/// Of a kernel: what is neither a matrix product nor attention moves bytes.
+CostClass cost_class_of(KernelClass cls);
 
 /// What a number rests on, from best to worst.
 enum class Basis : std::uint8_t {

@@ -5,17 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/fit/robust.h"
+#include "calibrate/profile_parts.h"
 #include "planning/measured/calibrate_machine.h"
 
 namespace windtunnel {
 
 namespace {
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// Of what is split over rounds as evenly as it goes, the part of one.
 int share_of(int whole, int rounds, int round) {
@@ -42,7 +38,7 @@ AnchorRates speed_of(const std::vector<RankOutcome>& outcomes) {
       bytes.push_back(speed.bytes_per_s);
     }
   }
-  return {.flops_per_s = median_of(flops), .bytes_per_s = median_of(bytes)};
+  return {.flops_per_s = median(flops), .bytes_per_s = median(bytes)};
 }
 
 std::string change_text(const char* what, double now, double then) {
@@ -78,7 +74,7 @@ Rehearsal rehearse(const Scenario& scenario, const RehearsalRequest& request) {
   }
   Rehearsal rehearsal{.predicted = {},
                       .measured = measured_run(lowered, outcomes),
-                      .calibrating = profile_of(calibration, samples).calibration->anchors,
+                      .calibrating = reference_rates(samples),
                       .stepping = speed_of(outcomes)};
   const Profile profile = profile_of(calibration, samples, rehearsal.stepping);
   rehearsal.predicted =
