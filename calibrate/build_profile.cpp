@@ -19,10 +19,11 @@ bool is_inside(const FittedRange& range, double amount) {
   return amount <= 0.0 || (amount >= range.least && amount <= range.most);
 }
 
-std::vector<std::string> extrapolated(const Calibration& c, std::span<const Shape> wanted) {
+std::vector<std::string> extrapolated(const Calibration& c, std::span<const ShapeUse> wanted) {
   std::vector<std::string> lines;
   std::set<MeasuredShape> said;
-  for (const Shape& shape : wanted) {
+  for (const ShapeUse& use : wanted) {
+    const Shape& shape = use.shape;
     const MeasuredShape key = measured_shape(shape);
     if (c.measured.contains(key) || !said.insert(key).second) continue;
     const auto fit = c.kernels.find({shape.kernel, shape.in});
@@ -45,7 +46,7 @@ std::vector<std::string> extrapolated(const Calibration& c, std::span<const Shap
 
 }  // namespace
 
-Profile build_profile(std::span<const Sample> samples, std::span<const Shape> wanted,
+Profile build_profile(std::span<const Sample> samples, std::span<const ShapeUse> wanted,
                       const ProfileFacts& facts) {
   CHECK(!samples.empty(), "a profile is made of samples");
   Calibration c{.anchors = facts.rates.value_or(reference_rates(samples)),
@@ -55,7 +56,7 @@ Profile build_profile(std::span<const Sample> samples, std::span<const Shape> wa
   c.measured = std::move(parts.measured);
   c.kernels = std::move(parts.kernels);
   c.quality = std::move(parts.quality);
-  c.noise = noise_of(steady);
+  c.noise = noise_of(steady, wanted);
   c.overlap = overlap_of(steady);
   c.storage = storage_of(steady);
   c.extrapolated = extrapolated(c, wanted);

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/measure/program_shapes.h"
 #include "calibrate/sample.h"
 #include "models/cost/profile.h"
 
@@ -29,9 +30,10 @@ struct ProfileFacts {
   std::optional<AnchorRates> rates{};
 };
 
-/// `wanted`: shapes of the scenarios; those not measured are listed under `extrapolated`.
+/// `wanted`: kernels of the scenarios; those not measured are listed under `extrapolated`, and the
+/// noise is theirs.
 /// Precondition: at least one sample of a kernel.
-Profile build_profile(std::span<const Sample> samples, std::span<const Shape> wanted,
+Profile build_profile(std::span<const Sample> samples, std::span<const ShapeUse> wanted,
                       const ProfileFacts& facts);
 
 }  // namespace windtunnel

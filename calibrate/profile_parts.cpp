@@ -170,11 +170,14 @@ std::map<Dtype, Figure> peak_rates(std::span<const Sample> samples) {
   return peaks;
 }
 
-double noise_of(std::span<const Sample> samples) {
+double noise_of(std::span<const Sample> samples, std::span<const ShapeUse> uses) {
+  std::map<MeasuredShape, double> runs;
+  for (const ShapeUse& use : uses) runs[measured_shape(use.shape)] += static_cast<double>(use.runs);
   double noise = 0.0, weights = 0.0;
   for (const Sample& s : samples) {
     if (s.kind != SampleKind::kernel) continue;
-    const double weight = s.seconds * s.seconds;
+    const auto of_step = runs.find(measured_shape(s.shape));
+    const double weight = of_step == runs.end() ? 0.0 : of_step->second * s.seconds * s.seconds;
     noise += weight * s.noise * s.noise;
     weights += weight;
   }

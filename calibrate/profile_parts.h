@@ -5,13 +5,15 @@
 #include <span>
 #include <vector>
 
+#include "calibrate/measure/program_shapes.h"
 #include "calibrate/sample.h"
 #include "models/cost/profile.h"
 
 namespace windtunnel {
 
-/// The noise of one kernel as it adds up over many: each weighs with its time squared.
-double noise_of(std::span<const Sample> samples);
+/// The noise of one kernel as it adds up over those of a step: each weighs with its time squared as
+/// often as it runs in `uses`. 0 when none of them was measured.
+double noise_of(std::span<const Sample> samples, std::span<const ShapeUse> uses);
 
 /// The median of all anchors.
 AnchorRates reference_rates(std::span<const Sample> samples);

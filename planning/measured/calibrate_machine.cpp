@@ -25,12 +25,12 @@ int most_ranks(std::span<const Program> programs) {
   return static_cast<int>(most);
 }
 
-std::vector<Shape> shapes_of(std::span<const Program> programs) {
-  std::vector<Shape> shapes;
+std::vector<ShapeUse> shapes_of(std::span<const Program> programs) {
+  std::vector<ShapeUse> uses;
   for (const Program& program : programs) {
-    for (const ShapeUse& use : list_shapes(program).kernels) shapes.push_back(use.shape);
+    for (ShapeUse& use : list_shapes(program).kernels) uses.push_back(std::move(use));
   }
-  return shapes;
+  return uses;
 }
 
 std::vector<Sample> by_ranks(const CalibrationRequest& request) {

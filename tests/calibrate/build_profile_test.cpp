@@ -80,15 +80,22 @@ TEST(BuildProfile, StatesTimesAtTheSpeedAskedFor) {
               kBound * true_seconds(shape));
 }
 
-TEST(BuildProfile, NoiseAddsUpAsSquaresOfTimes) {
+TEST(BuildProfile, NoiseAddsUpAsSquaresOfTheTimesOfAStep) {
   Sample brief = other(SampleKind::kernel, 1.0), lasting = other(SampleKind::kernel, 2.0);
   brief.shape = product(8, 8, 8);
   lasting.shape = product(16, 8, 8);
   brief.noise = 0.1;
   lasting.noise = 0.2;
-  const std::vector<Sample> both{brief, lasting};
-  // sqrt((1 * 0.01 + 4 * 0.04) / (1 + 4))
-  EXPECT_DOUBLE_EQ(build_profile(both, {}, kFacts).calibration->noise, std::sqrt(0.034));
+  Sample unused = lasting;
+  unused.shape = product(8, 8, 16);
+  unused.noise = 5.0;
+  const std::vector<Sample> all{brief, lasting, unused};
+  const std::vector<ShapeUse> uses{{.shape = brief.shape, .runs = 6},
+                                   {.shape = lasting.shape, .runs = 1},
+                                   {.shape = unused.shape, .runs = 0}};
+  // sqrt((6 * 1 * 0.01 + 1 * 4 * 0.04) / (6 * 1 + 1 * 4))
+  EXPECT_DOUBLE_EQ(build_profile(all, uses, kFacts).calibration->noise, std::sqrt(0.022));
+  EXPECT_EQ(build_profile(all, {}, kFacts).calibration->noise, 0.0);
 }
 
 TEST(BuildProfile, DividesTheMachinesSpeedOut) {
@@ -159,10 +166,11 @@ TEST(BuildProfile, HostStorageTransfersAndOverlap) {
 
 TEST(BuildProfile, SaysWhatWasNotMeasured) {
   const std::vector<Sample> all = samples();
-  const std::vector<Shape> wanted = {all.front().shape,
-                                     product(100, 100, 100),
-                                     product(4096, 4096, 4096),
-                                     {.kernel = Kernel::adamw, .in = Dtype::fp32, .dims = {7}}};
+  const std::vector<ShapeUse> wanted = {
+      {.shape = all.front().shape},
+      {.shape = product(100, 100, 100)},
+      {.shape = product(4096, 4096, 4096)},
+      {.shape = {.kernel = Kernel::adamw, .in = Dtype::fp32, .dims = {7}}}};
   const std::vector<std::string> said =
       build_profile(all, wanted, kFacts).calibration->extrapolated;
   EXPECT_EQ(said, (std::vector<std::string>{
