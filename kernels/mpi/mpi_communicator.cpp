@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/precise_sleep.h"
 #include "kernels/mpi/mpi_call.h"
 #include "kernels/mpi/posted_transfer.h"
 
@@ -21,6 +23,8 @@ namespace windtunnel {
 namespace {
 
 using Ticket = Communicator::Ticket;
+
+constexpr auto kRest = std::chrono::microseconds(200);
 
 /// Collectives of a communicator, or messages of one direction with one peer.
 using QueueKey = std::tuple<int, WireKind, int>;
@@ -35,9 +39,10 @@ struct Job {
 
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(std::vector<MpiGroup> groups, std::int64_t scratch_bytes)
+  MpiCommunicator(std::vector<MpiGroup> groups, std::int64_t scratch_bytes, Waiting waiting)
       : groups_(std::move(groups)),
         scratch_(static_cast<std::size_t>(scratch_bytes)),
+        waiting_(waiting),
         thread_([this] { run(); }) {}
 
   ~MpiCommunicator() override {
@@ -96,13 +101,21 @@ class MpiCommunicator final : public Communicator {
       if (active_.empty()) continue;
       lock.unlock();
       const std::vector<Ticket> ended = test();
-      if (ended.empty()) sched_yield();
+      if (ended.empty()) wait_a_moment();
       lock.lock();
       for (const Ticket ticket : ended) retire(ticket);
       if (!ended.empty()) {
         start_all();
         changed_.notify_all();
       }
+    }
+  }
+
+  void wait_a_moment() const {
+    if (waiting_ == Waiting::yields) {
+      sched_yield();
+    } else {
+      precise_sleep_until(std::chrono::steady_clock::now() + kRest);
     }
   }
 
@@ -164,6 +177,7 @@ class MpiCommunicator final : public Communicator {
 
   std::vector<MpiGroup> groups_;
   std::vector<char> scratch_;
+  Waiting waiting_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool closing_ = false;
@@ -180,7 +194,7 @@ class MpiCommunicator final : public Communicator {
 
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiWorld& world,
                                                     std::vector<GroupMembers> groups,
-                                                    std::int64_t scratch_bytes) {
+                                                    std::int64_t scratch_bytes, Waiting waiting) {
   std::vector<MpiGroup> made;
   for (GroupMembers& g : groups) {
     MpiGroup group{.ranks = std::move(g.ranks)};
@@ -193,7 +207,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(const MpiWorld& world,
     }
     made.push_back(std::move(group));
   }
-  return std::make_unique<MpiCommunicator>(std::move(made), scratch_bytes);
+  return std::make_unique<MpiCommunicator>(std::move(made), scratch_bytes, waiting);
 }
 
 }  // namespace windtunnel

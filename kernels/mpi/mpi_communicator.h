@@ -6,6 +6,7 @@
 // processor between tests, and sleeps when nothing is. Several threads inside MPI, or one that
 // blocks in it, take the processor from compute (docs/runtime.md has figures).
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -14,11 +15,18 @@
 
 namespace windtunnel {
 
+/// What the thread does while transfers are under way and none has just ended.
+enum class Waiting : std::uint8_t {
+  yields,  // tests again when no one else wants the core: the least latency
+  rests    // sleeps 200 us: many ranks on few cores, where testing takes the cores from others
+};
+
 /// Makes the groups' communicators: to be called by every rank of the world at the same time, with
 /// the same communicators in the same order. `scratch_bytes`: the largest result of a
 /// reduce_scatter that is written into its own input.
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiWorld& world,
                                                     std::vector<GroupMembers> groups,
-                                                    std::int64_t scratch_bytes);
+                                                    std::int64_t scratch_bytes,
+                                                    Waiting waiting = Waiting::yields);
 
 }  // namespace windtunnel

@@ -1,8 +1,12 @@
 #include "kernels/mpi/mpi_world.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <sstream>
 
 #include "kernels/mpi/mpi_call.h"
+#include "kernels/mpi/node_name.h"
 
 namespace windtunnel {
 
@@ -22,6 +26,17 @@ MpiWorld::~MpiWorld() {
   PMPI_Finalize();
 }
 
+std::vector<int> MpiWorld::nodes() const {
+  const std::vector<std::string> names = gather(node_name());
+  std::string firsts;
+  for (const std::string& name : names) {
+    const auto first = std::find(names.begin(), names.end(), name) - names.begin();
+    firsts += std::to_string(first) + " ";
+  }
+  std::istringstream in(broadcast(firsts));
+  return {std::istream_iterator<int>(in), std::istream_iterator<int>()};
+}
+
 void MpiWorld::barrier() const {
   check_mpi(PMPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
 }
@@ -33,8 +48,12 @@ std::vector<std::string> MpiWorld::gather(const std::string& mine) const {
             "MPI_Gather");
   std::string all;
   if (rank_ == 0) {
-    for (std::size_t i = 1; i < places.size(); ++i) places[i] = places[i - 1] + sizes[i - 1];
-    all.resize(static_cast<std::size_t>(places.back() + sizes.back()));
+    for (std::size_t i = 1; i < places.size(); ++i) {
+      if (__builtin_add_overflow(places[i - 1], sizes[i - 1], &places[i])) {
+        throw TransferError("what the ranks bring back is over 2 GiB: run fewer steps");
+      }
+    }
+    all.resize(static_cast<std::size_t>(places.back()) + static_cast<std::size_t>(sizes.back()));
   }
   check_mpi(PMPI_Gatherv(mine.data(), bytes, MPI_BYTE, all.data(), sizes.data(), places.data(),
                          MPI_BYTE, 0, MPI_COMM_WORLD),

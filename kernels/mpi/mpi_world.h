@@ -21,6 +21,8 @@ class MpiWorld {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  /// The first rank of each rank's node (node_name.h).
+  std::vector<int> nodes() const;
 
   void barrier() const;
   /// The bytes of every rank, on rank 0; empty on the others.
