@@ -127,22 +127,29 @@ std::future<void> verify_beside(const Program& program) {
 PricedProgram price_on_device(const Program& program, const ProfileCostModel& model,
                               const Cluster& cluster, const SimulateOptions& options) {
   PricedProgram priced = price(program, model, cluster, pricing_options(model.profile(), options));
-  if (model.profile().calibration) {
-    priced.costs.jitter = {.sigma = std::min(kMostJitter, model.profile().calibration->noise),
-                           .seed = options.seed};
-  }
-  const bool shares =
-      options.sharing == NetworkSharing::always ||
-      (options.sharing == NetworkSharing::automatic && passes_wait_for_network(program, cluster));
+  priced.costs.jitter = {.sigma = call_noise(model.profile()), .seed = options.seed};
+  const bool shares = options.sharing == NetworkSharing::always ||
+                      (options.sharing == NetworkSharing::automatic &&
+                       (model.profile().calibration || passes_wait_for_network(program, cluster)));
   if (!shares || !cluster.network) return priced;
   LinkSpeeds speeds;
   speeds.nic_share = network_efficiency(model.profile(), network_type(cluster.network->kind));
-  priced.costs.flows = price_flows(
-      {.program = program, .priced = priced, .model = model, .cluster = cluster, .speeds = speeds});
+  // Noise tells ranks apart, and then each group's flow is its own.
+  const Ranks ranks = priced.costs.jitter.sigma > 0 ? Ranks::all : Ranks::folded;
+  priced.costs.flows = price_flows({.program = program,
+                                    .priced = priced,
+                                    .model = model,
+                                    .cluster = cluster,
+                                    .speeds = speeds,
+                                    .ranks = ranks});
   return priced;
 }
 
 }  // namespace
+
+double call_noise(const Profile& profile) {
+  return profile.calibration ? std::min(kMostJitter, profile.calibration->noise) : 0.0;
+}
 
 Lowered lower_scenario(const Scenario& scenario) {
   Lowered out = draft_scenario(scenario);

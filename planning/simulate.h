@@ -41,6 +41,9 @@ struct Simulation {
   Trace trace;  // empty unless asked for
 };
 
+/// A profile's noise from call to call, as far as an engine draws it; 0 of one that states none.
+double call_noise(const Profile& profile);
+
 /// Throws InputError when the scenario cannot be lowered or its device has no profile.
 Lowered lower_scenario(const Scenario& scenario);
 Simulation simulate(const Scenario& scenario, const SimulateOptions& options);

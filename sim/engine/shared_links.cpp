@@ -18,6 +18,11 @@ SharedLinks::SharedLinks(const Program& program, const LinkFlows& flows, const L
     : program_(program), flows_(flows), grid_(grid), leads_(std::size_t{2} * kAxisPp) {
   CHECK(grid.draws == 1, "links are shared once for all draws");
   CHECK(flows.of_role.size() == program.roles.size(), "flows for every role");
+  const auto lanes = static_cast<std::size_t>(grid.lanes());
+  for (const LinkFlows::Pattern& pattern : flows.patterns) {
+    CHECK(lanes == 1 || pattern.by_lane.size() == lanes,
+          "a step of all ranks has each group's flow");
+  }
   for (const auto& of_op : flows.of_role) {
     CHECK(of_op.size() == program.ops.size(), "one flow per op");
     logs_.emplace_back(of_op, grid.lanes());
