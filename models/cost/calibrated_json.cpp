@@ -144,13 +144,15 @@ class Writer {
     for (const CollectiveCurve& curve : profile_.curves) {
       Json points = Json::array();
       for (const auto& [bytes, seconds] : curve.points) points.push_back({bytes, seconds * 1e6});
-      all.push_back({{"kind", name_of(curve.kind)},
-                     {"ranks", curve.ranks},
-                     {"nodes", curve.nodes},
-                     {"network", "none"},
-                     {"sigma", curve.sigma},
-                     {"source", key_of(curve.source)},
-                     {"points_us", points}});
+      Json entry = {{"kind", name_of(curve.kind)},
+                    {"ranks", curve.ranks},
+                    {"nodes", curve.nodes},
+                    {"network", name_of(curve.network)}};
+      if (curve.network != NetworkType::none) entry["nic_bandwidth"] = curve.nic_bandwidth;
+      entry["sigma"] = curve.sigma;
+      entry["source"] = key_of(curve.source);
+      entry["points_us"] = points;
+      all.push_back(entry);
     }
     return all;
   }

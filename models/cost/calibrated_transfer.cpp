@@ -1,6 +1,9 @@
-#include "models/cost/shared_memory_cost.h"
+#include "models/cost/calibrated_transfer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "core/check.h"
 #include "models/cost/collective_algebra.h"
@@ -16,24 +19,29 @@ namespace {
 constexpr double kBeyondPerDoubling = 0.1;
 constexpr double kOtherRanksSigma = 0.3;
 constexpr double kOtherKindSigma = 0.5;
+constexpr double kOtherWiresSigma = 1.5;  // memory says nothing of a network
 constexpr double kMostSigma = 1.5;
 
-/// The curve nearest in ranks; of the kind alone, or of any.
-const CollectiveCurve* nearest(const Profile& profile, int ranks, const CommKind* kind) {
+using Distance = std::tuple<bool, bool, double, double>;  // the least is the nearest
+
+/// Inside a node or over nodes first, then of the kind, then by nodes and ranks.
+Distance distance(const CollectiveCurve& curve, const CollectiveQuery& query) {
+  const Placement& p = query.placement;
+  const auto apart = [](int a, int b) { return std::abs(std::log(static_cast<double>(a) / b)); };
+  return {(curve.nodes > 1) != (p.nodes > 1), curve.kind != query.kind, apart(curve.nodes, p.nodes),
+          apart(curve.ranks, p.ranks)};
+}
+
+const CollectiveCurve* nearest(const Profile& profile, const CollectiveQuery& query) {
   const CollectiveCurve* best = nullptr;
-  double least = 0.0;
   for (const CollectiveCurve& curve : profile.curves) {
-    if (kind != nullptr && curve.kind != *kind) continue;
-    const double distance = std::abs(std::log(static_cast<double>(curve.ranks) / ranks));
-    if (best != nullptr && distance >= least) continue;
-    best = &curve;
-    least = distance;
+    if (best == nullptr || distance(curve, query) < distance(*best, query)) best = &curve;
   }
   return best;
 }
 
-double moved(CommKind kind, int ranks) {
-  return ranks * busbw_factor(kind, ranks);
+double moved(CommKind kind, int ranks, int nodes) {
+  return (nodes > 1 ? 1 : ranks) * busbw_factor(kind, ranks);
 }
 
 double doublings_beyond(const CollectiveCurve& curve, double bytes) {
@@ -44,25 +52,28 @@ double doublings_beyond(const CollectiveCurve& curve, double bytes) {
 
 }  // namespace
 
-OpCost shared_memory_cost(const Profile& profile, const CollectiveQuery& query) {
-  const int ranks = query.placement.ranks;
-  OpCost cost{.cls = CostClass::shared_memory};
+OpCost calibrated_transfer_cost(const Profile& profile, const CollectiveQuery& query) {
+  const auto [ranks, nodes] = std::pair(query.placement.ranks, query.placement.nodes);
+  OpCost cost{.cls = nodes > 1 ? CostClass::network : CostClass::shared_memory};
   if (ranks <= 1 || query.bytes <= 0) return cost;
-  const CollectiveCurve* curve = nearest(profile, ranks, &query.kind);
-  const bool same_kind = curve != nullptr;
-  if (!same_kind) curve = nearest(profile, ranks, nullptr);
+  const CollectiveCurve* curve = nearest(profile, query);
   CHECK(curve != nullptr, "programs with transfers need a profile with curves");
-  const bool same_ranks = curve->ranks == ranks;
+  const bool same_kind = curve->kind == query.kind;
+  const bool same_ranks = curve->ranks == ranks && curve->nodes == nodes;
   const auto bytes = static_cast<double>(query.bytes);
   const double beyond = doublings_beyond(*curve, bytes);
   cost.time = interpolate(*curve, bytes);
   cost.sigma = std::hypot(curve->sigma, kBeyondPerDoubling * beyond);
   cost.origin = {beyond > 0.0 ? Basis::near : Basis::measured, curve->source};
   if (same_kind && same_ranks) return cost;
-  cost.time = cost.time * (moved(query.kind, ranks) / moved(curve->kind, curve->ranks));
-  const double other = same_kind ? kOtherRanksSigma : kOtherKindSigma;
+  cost.time = cost.time * (moved(query.kind, ranks, curve->nodes) /
+                           moved(curve->kind, curve->ranks, curve->nodes));
+  const bool same_wires = (curve->nodes > 1) == (nodes > 1);
+  const double other = !same_wires ? kOtherWiresSigma
+                       : same_kind ? kOtherRanksSigma
+                                   : kOtherKindSigma;
   cost.sigma = std::min(kMostSigma, std::hypot(cost.sigma, other));
-  cost.origin.basis = same_kind ? Basis::near : Basis::assumed;
+  cost.origin.basis = same_kind && same_wires ? Basis::near : Basis::assumed;
   return cost;
 }
 

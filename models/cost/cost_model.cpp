@@ -11,6 +11,11 @@ const char* name_of(CostClass cls) {
   return kNames[static_cast<std::size_t>(cls)];
 }
 
+const char* name_of(NetworkType type) {
+  static constexpr std::array kNames = {"none", "ib", "roce", "efa", "tcp"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
 CostClass cost_class_of(KernelClass cls) {
   if (cls == KernelClass::gemm) return CostClass::gemm;
   return cls == KernelClass::attention ? CostClass::attention : CostClass::memory;

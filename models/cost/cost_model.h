@@ -70,6 +70,7 @@ const char* name_of(CommKind kind);
 CommKind comm_kind(Collective collective);
 
 enum class NetworkType : std::uint8_t { none, ib, roce, efa, tcp };
+const char* name_of(NetworkType type);
 
 /// Where the members of one group sit, and what they share. Filled in by sim/network/placement.h.
 struct Placement {

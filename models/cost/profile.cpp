@@ -23,11 +23,6 @@ constexpr double kFormatVersion = 1.0;
 constexpr std::size_t kMostSources = 1000;
 constexpr std::string_view kSuffix = ".profile.json";
 
-const std::vector<std::string_view>& network_names() {
-  static const std::vector<std::string_view> names = {"none", "ib", "roce", "efa", "tcp"};
-  return names;
-}
-
 /// Reads a map from names of an enum to figures.
 template <class Enum>
 std::map<Enum, Figure> figures_by(ProfileFields& in, const LocatedJson& map,
@@ -194,15 +189,16 @@ LinkFigures read_links(ProfileFields& in, const LocatedJson& map) {
           .copy_bandwidth = in.figure(map, "copy_bandwidth", Range::positive),
           .pcie_bandwidth = in.figure(map, "pcie_bandwidth", Range::positive),
           .channels = in.figure(map, "channels", Range::positive),
-          .network_efficiency = figures_by<NetworkType>(
-              in, in.member(map, "network_efficiency", Kind::map), network_names(), Range::share)};
+          .network_efficiency =
+              figures_by<NetworkType>(in, in.member(map, "network_efficiency", Kind::map),
+                                      enum_names(NetworkType::tcp), Range::share)};
 }
 
 CollectiveCurve read_curve(ProfileFields& in, const LocatedJson& map) {
   in.allow(map, {"kind", "ranks", "nodes", "network", "nic_bandwidth", "sigma", "source", "note",
                  "points_us"});
   const auto kind = named<CommKind>(in, map, "kind", enum_names(CommKind::send_recv));
-  const auto network = named<NetworkType>(in, map, "network", network_names());
+  const auto network = named<NetworkType>(in, map, "network", enum_names(NetworkType::tcp));
   CollectiveCurve curve{.kind = kind.value_or(CommKind::all_reduce),
                         .ranks = in.count(map, "ranks"),
                         .nodes = in.count(map, "nodes"),
@@ -297,8 +293,8 @@ void read_calibrated(ProfileFields& in, const LocatedJson& root, Profile& profil
                                                 enum_names(Dtype::field), Range::positive);
   read_curves(in, root, profile);
   for (const CollectiveCurve& curve : profile.curves) {
-    if (curve.network != NetworkType::none || curve.nodes != 1) {
-      in.note(root, "the curves of a calibration are of ranks that share a machine");
+    if ((curve.network == NetworkType::none) != (curve.nodes == 1)) {
+      in.note(root, "a curve over nodes names its network, one inside a node 'none'");
     }
   }
   profile.calibration = read_calibration(in, root);

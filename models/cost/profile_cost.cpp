@@ -5,10 +5,10 @@
 #include "core/check.h"
 #include "models/cost/attention_cost.h"
 #include "models/cost/calibrated_cost.h"
+#include "models/cost/calibrated_transfer.h"
 #include "models/cost/collective_cost.h"
 #include "models/cost/gemm_cost.h"
 #include "models/cost/memory_cost.h"
-#include "models/cost/shared_memory_cost.h"
 
 namespace windtunnel {
 
@@ -38,7 +38,7 @@ OpCost ProfileCostModel::cost(const Shape& shape) const {
 }
 
 OpCost ProfileCostModel::collective(const CollectiveQuery& query) const {
-  return profile_.calibration ? shared_memory_cost(profile_, query)
+  return profile_.calibration ? calibrated_transfer_cost(profile_, query)
                               : collective_cost(profile_, query);
 }
 

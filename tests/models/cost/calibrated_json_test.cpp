@@ -105,7 +105,7 @@ TEST(CalibratedJson, RefusesWhatIsWrong) {
       {"\"extrapolated\"", "\"extrapolate\"", "did you mean 'extrapolated'"},
       {"\"network\": \"none\"", "\"network\": \"none\", \"nic_bandwidth\": 1, \"nic\": 2",
        "unknown key 'nic'"},
-      {"\"nodes\": 1", "\"nodes\": 2", "share a machine"},
+      {"\"nodes\": 1", "\"nodes\": 2", "names its network"},
       {"\"usable_bytes\"", "\"usable_byte\"", "missing key 'usable_bytes'"},
   };
   for (const Case& c : cases) {

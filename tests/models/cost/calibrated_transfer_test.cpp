@@ -1,6 +1,6 @@
-// Transfers between ranks of one machine: on the curve, beyond it, and what is scaled from others.
+// Transfers by a calibration: on the curve, beyond it, and what is scaled from others.
 
-#include "models/cost/shared_memory_cost.h"
+#include "models/cost/calibrated_transfer.h"
 
 #include <gtest/gtest.h>
 
@@ -26,10 +26,10 @@ Profile profile() {
 }
 
 OpCost cost(CommKind kind, int ranks, std::int64_t bytes) {
-  return shared_memory_cost(profile(), {kind, bytes, {.ranks = ranks, .per_node = ranks}});
+  return calibrated_transfer_cost(profile(), {kind, bytes, {.ranks = ranks, .per_node = ranks}});
 }
 
-TEST(SharedMemoryCost, OnTheCurve) {
+TEST(CalibratedTransfer, OnTheCurve) {
   const OpCost c = cost(CommKind::all_reduce, 4, 2048);  // the geometric middle of 4 and 2^20
   EXPECT_NEAR(c.time.value, 1e-4, 1e-6);
   EXPECT_EQ(c.origin.basis, Basis::measured);
@@ -38,7 +38,7 @@ TEST(SharedMemoryCost, OnTheCurve) {
   EXPECT_EQ(cost(CommKind::send_recv, 2, 4).time.value, 2e-6);
 }
 
-TEST(SharedMemoryCost, LatencyBelowAndBandwidthAbove) {
+TEST(CalibratedTransfer, LatencyBelowAndBandwidthAbove) {
   EXPECT_EQ(cost(CommKind::all_reduce, 4, 1).time.value, 1e-5);
   const OpCost above = cost(CommKind::all_reduce, 4, 1 << 22);
   EXPECT_NEAR(above.time.value, 4e-3, kRounding);
@@ -46,7 +46,7 @@ TEST(SharedMemoryCost, LatencyBelowAndBandwidthAbove) {
   EXPECT_GT(above.sigma, 0.05);
 }
 
-TEST(SharedMemoryCost, OtherRanksGoWithTheBytesAllMove) {
+TEST(CalibratedTransfer, OtherRanksGoWithTheBytesAllMove) {
   // ranks * 2 (ranks - 1) / ranks: 2 of two ranks, 6 of four.
   const OpCost two = cost(CommKind::all_reduce, 2, 1 << 20);
   EXPECT_NEAR(two.time.value, 1e-3 / 3, kRounding);
@@ -58,7 +58,7 @@ TEST(SharedMemoryCost, OtherRanksGoWithTheBytesAllMove) {
   EXPECT_GT(gather.sigma, two.sigma);
 }
 
-TEST(SharedMemoryCost, OneRankAndNothingAreFree) {
+TEST(CalibratedTransfer, OneRankAndNothingAreFree) {
   EXPECT_EQ(cost(CommKind::all_reduce, 1, 1000).time.value, 0.0);
   EXPECT_EQ(cost(CommKind::all_reduce, 4, 0).time.value, 0.0);
 }
