@@ -290,34 +290,49 @@ void DeviceRank<T>::guarded(OpTask& task, Body body) {
 
 template <class T>
 void DeviceRank<T>::run_compute(OpTask& task) {
-  guarded(task, [&] {
-    const Op& op = *task.op;
-    std::vector<NamedOperand<T>> operands;
-    OpRecorder<T> recorder(
-        program_,
-        {.id = options_.rank, .at = at_, .role = *role_, .params = params_, .used = used_weights_},
-        op, task.call->micro_batch);
-    const bool records = options_.recording == Recording::values;
-    if (records) {
-      for (std::size_t i = 0; i < op.refs; ++i) {
-        operands.push_back(
-            {.range = task.ranges[i], .data = static_cast<const T*>(task.operands[i].data)});
-      }
-      recorder.before(operands, step_->record);
+  guarded(task, [&] { options_.emulated == nullptr ? compute(task) : rest(task); });
+}
+
+template <class T>
+void DeviceRank<T>::rest(OpTask& task) {
+  const auto run = static_cast<std::size_t>(&task - tasks_.data());
+  const double seconds =
+      options_.emulated->length(task.op->shape, options_.rank, step_number_, run);
+  const auto begin = StepClock::Clock::now();
+  task.record->start = clock_->at(begin);
+  rest_until(begin + std::chrono::duration_cast<StepClock::Clock::duration>(
+                         std::chrono::duration<double>(seconds)));
+  task.record->end = clock_->now();
+}
+
+template <class T>
+void DeviceRank<T>::compute(OpTask& task) {
+  const Op& op = *task.op;
+  std::vector<NamedOperand<T>> operands;
+  OpRecorder<T> recorder(
+      program_,
+      {.id = options_.rank, .at = at_, .role = *role_, .params = params_, .used = used_weights_},
+      op, task.call->micro_batch);
+  const bool records = options_.recording == Recording::values;
+  if (records) {
+    for (std::size_t i = 0; i < op.refs; ++i) {
+      operands.push_back(
+          {.range = task.ranges[i], .data = static_cast<const T*>(task.operands[i].data)});
     }
-    task.record->start = clock_->now();
-    run_kernel(DeviceCall<T>{{.program = program_,
-                              .op = op,
-                              .shape = program_.shapes[op.shape],
-                              .call = *task.call,
-                              .at = at_,
-                              .step = step_number_,
-                              .seed = options_.seed,
-                              .norm_ranges = task.norm_ranges},
-                             task.operands});
-    task.record->end = clock_->now();
-    if (records) recorder.after(operands, step_->record);
-  });
+    recorder.before(operands, step_->record);
+  }
+  task.record->start = clock_->now();
+  run_kernel(DeviceCall<T>{{.program = program_,
+                            .op = op,
+                            .shape = program_.shapes[op.shape],
+                            .call = *task.call,
+                            .at = at_,
+                            .step = step_number_,
+                            .seed = options_.seed,
+                            .norm_ranges = task.norm_ranges},
+                           task.operands});
+  task.record->end = clock_->now();
+  if (records) recorder.after(operands, step_->record);
 }
 
 template <class T>

@@ -21,6 +21,7 @@
 #include "program/mesh.h"
 #include "program/program.h"
 #include "program/trace.h"
+#include "runtime/emulated_compute.h"
 #include "runtime/execution.h"
 #include "runtime/op_task.h"
 #include "runtime/rank_blocks.h"
@@ -35,8 +36,9 @@ enum class Recording : std::uint8_t { none, values };
 struct DeviceRankOptions {
   int rank = 0;
   std::uint64_t seed = 1;
-  Recording recording = Recording::none;  // values: fill a StepRecord, for proofs
-  RankProgress* progress = nullptr;       // where to say what it is doing; null: nowhere
+  Recording recording = Recording::none;      // values: fill a StepRecord, for proofs
+  const EmulatedCompute* emulated = nullptr;  // kernels only take these times; null: they compute
+  RankProgress* progress = nullptr;           // where to say what it is doing; null: nowhere
   /// Told the first failure of a step when it happens, on the thread where it does: the rank then
   /// waits for its streams, and these may be waiting for peers that wait for this rank. Empty: not
   /// told.
@@ -86,6 +88,8 @@ class DeviceRank {
 
   // On the streams' threads.
   void run_compute(OpTask& task);
+  void compute(OpTask& task);
+  void rest(OpTask& task);
   void run_transfers(OpTask& first);
   template <class Body>
   void guarded(OpTask& task, Body body);

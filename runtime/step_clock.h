@@ -15,9 +15,9 @@ class StepClock {
   StepClock() : zero_(Clock::now()) {}
   explicit StepClock(Clock::time_point zero) : zero_(zero) {}
 
-  Picoseconds now() const {
-    const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - zero_);
-    return since.count() * 1000;
+  Picoseconds now() const { return at(Clock::now()); }
+  Picoseconds at(Clock::time_point time) const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time - zero_).count() * 1000;
   }
 
  private:

@@ -1,10 +1,12 @@
 #include "runtime/distributed/distributed_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 
 #include "kernels/device/cpu_device.h"
+#include "kernels/mpi/clock_offset.h"
 #include "kernels/mpi/mpi_communicator.h"
 #include "kernels/mpi/mpi_counts.h"
 #include "program/op_names.h"
@@ -40,9 +42,13 @@ std::vector<WireTraffic> traffic_of(const std::vector<WireCount>& counts) {
   return traffic;
 }
 
-/// All ranks go on from here, with one zero: rank 0's moment. Clocks are those of one machine;
-/// ranks of others have theirs, shifted by what the machines' clocks differ by.
+std::chrono::nanoseconds read_clock() {
+  return StepClock::Clock::now().time_since_epoch();
+}
+
+/// All ranks go on from here, with one zero: rank 0's moment, by each rank's own clock.
 StepClock common_zero(const MpiWorld& world) {
+  const StepClock::Clock::duration offset = clock_offset(world, read_clock);
   world.barrier();
   const StepClock::Clock::time_point mine = StepClock::Clock::now();
   const std::int64_t ticks = mine.time_since_epoch().count();
@@ -51,7 +57,7 @@ StepClock common_zero(const MpiWorld& world) {
   const std::string zero = world.broadcast(bytes);
   std::int64_t common = 0;
   std::memcpy(&common, zero.data(), sizeof common);
-  return StepClock(StepClock::Clock::time_point(StepClock::Clock::duration(common)));
+  return StepClock(StepClock::Clock::time_point(StepClock::Clock::duration(common) - offset));
 }
 
 template <class T>
@@ -59,7 +65,8 @@ RankOutcome run_numbers(const DistributedRun& run, const MpiWorld& world, RankSt
   const int rank = world.rank();
   const std::vector<GroupMembers> groups = groups_of(run.program, rank);
   const std::unique_ptr<Communicator> communicator =
-      make_mpi_communicator(world, groups, largest_scatter(run.program));
+      make_mpi_communicator(world, groups, largest_scatter(run.program),
+                            run.emulated == nullptr ? Waiting::yields : Waiting::rests);
   const std::string wrong = probe_groups(*communicator, groups, rank);
   if (!wrong.empty()) throw ExecutionError(wrong);
   CpuDevice device({.streams = static_cast<int>(Stream::count),
@@ -69,6 +76,7 @@ RankOutcome run_numbers(const DistributedRun& run, const MpiWorld& world, RankSt
                        {.rank = rank,
                         .seed = run.seed,
                         .recording = run.recording,
+                        .emulated = run.emulated,
                         .progress = &status.progress,
                         .on_failure = run.on_failure},
                        device, *communicator);

@@ -19,6 +19,7 @@ enum class RunNumbers : std::uint8_t { fp32, fp64, field };
 struct DistributedRun {
   const Program& program;
   RunNumbers numbers = RunNumbers::fp32;
+  const EmulatedCompute* emulated = nullptr;  // kernels only take these times; null: they compute
   Recording recording = Recording::none;
   int warm_up = 1;  // steps that are run and not reported
   int steps = 1;
