@@ -46,6 +46,15 @@ std::vector<std::string> extrapolated(const Calibration& c, std::span<const Shap
 
 }  // namespace
 
+Profile with_transfers(Profile profile, std::span<const Sample> samples, const std::string& id,
+                       const CalibratedNetwork& network) {
+  CHECK(profile.calibration.has_value(), "kernels are those of a calibration");
+  profile.id = id;
+  profile.curves = curves_of(samples, network);
+  profile.calibration->overlap.reset();
+  return profile;
+}
+
 Profile build_profile(std::span<const Sample> samples, std::span<const ShapeUse> wanted,
                       const ProfileFacts& facts) {
   CHECK(!samples.empty(), "a profile is made of samples");
@@ -67,12 +76,12 @@ Profile build_profile(std::span<const Sample> samples, std::span<const ShapeUse>
                   .stack = "windtunnel runtime"};
   profile.sources = {{"calibration", fmt::format("calibration {}, {}", facts.id, facts.date)}};
   for (const CostClass cls : {CostClass::gemm, CostClass::attention, CostClass::memory,
-                              CostClass::host, CostClass::shared_memory}) {
+                              CostClass::host, CostClass::shared_memory, CostClass::network}) {
     profile.class_sigma[cls] = {.value = shared_sigma(samples, cls)};
   }
   profile.memory.usable_bytes = {.value = facts.memory_bytes};
   profile.chip.tensor_flops = peak_rates(steady);
-  profile.curves = curves_of(steady);
+  profile.curves = curves_of(steady, facts.network);
   profile.host = host_of(steady);
   profile.calibration = std::move(c);
   return profile;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "calibrate/measure/program_shapes.h"
+#include "calibrate/profile_parts.h"
 #include "calibrate/sample.h"
 #include "models/cost/profile.h"
 
@@ -28,6 +29,7 @@ struct ProfileFacts {
   std::uint64_t seed = 1;     // chooses what is held out
   /// The machine's speed at which times are stated; none: the median of the samples' anchors.
   std::optional<AnchorRates> rates{};
+  CalibratedNetwork network{};
 };
 
 /// `wanted`: kernels of the scenarios; those not measured are listed under `extrapolated`, and the
@@ -35,5 +37,10 @@ struct ProfileFacts {
 /// Precondition: at least one sample of a kernel.
 Profile build_profile(std::span<const Sample> samples, std::span<const ShapeUse> wanted,
                       const ProfileFacts& facts);
+
+/// `profile`, a calibration, with the transfers of `samples` instead of its own, as they were
+/// measured, and no interference between these and kernels: what a run with emulated compute has.
+Profile with_transfers(Profile profile, std::span<const Sample> samples, const std::string& id,
+                       const CalibratedNetwork& network);
 
 }  // namespace windtunnel

@@ -187,10 +187,11 @@ std::vector<PlannedKernel> grid_of(const std::vector<PlannedKernel>& scenario,
 }
 
 std::vector<TransferUse> transfers_of(std::span<const Program> programs) {
-  std::map<std::tuple<CommKind, Dtype, std::int64_t, std::size_t>, TransferUse> all;
+  using Groups = std::vector<std::vector<int>>;
+  std::map<std::tuple<CommKind, Dtype, std::int64_t, Groups>, TransferUse> all;
   for (const Program& program : programs) {
     for (const TransferUse& use : list_shapes(program).transfers) {
-      all.try_emplace({use.kind, use.dtype, use.elements, use.ranks.size()}, use);
+      all.try_emplace({use.kind, use.dtype, use.elements, use.groups}, use);
     }
   }
   std::vector<TransferUse> ordered;

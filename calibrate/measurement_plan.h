@@ -41,7 +41,7 @@ struct PlanOptions {
 
 struct MeasurementPlan {
   std::vector<PlannedKernel> scenario, grid;
-  std::vector<TransferUse> transfers;  // of all programs, one per kind, type, size and ranks
+  std::vector<TransferUse> transfers;  // of all programs, one per kind, type, size and groups
 };
 
 MeasurementPlan plan_measurements(std::span<const Program> programs, const PlanOptions& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "calibrate/fit/curve_fit.h"
 #include "calibrate/fit/held_out.h"
@@ -18,8 +19,9 @@ constexpr double kLeastSigma = 0.01;  // repetitions do not tell an error that t
 constexpr double kUnknownError = 0.25;
 constexpr double kMostShared = 0.3;  // more than this is a machine that cannot be measured on
 
-/// Nothing of what storage does goes with the processor.
+/// Nothing of what storage does goes with the processor, nor what a network does.
 bool follows_anchors(const Sample& s) {
+  if (s.kind == SampleKind::transfer && s.nodes > 1) return false;
   return s.kind != SampleKind::storage_write && s.kind != SampleKind::storage_read;
 }
 
@@ -77,7 +79,9 @@ KernelCost kernel_cost(std::span<const WorkSample> work, const FitError& error) 
 }
 
 CostClass cost_class(const Sample& s) {
-  if (s.kind == SampleKind::transfer) return CostClass::shared_memory;
+  if (s.kind == SampleKind::transfer) {
+    return s.nodes > 1 ? CostClass::network : CostClass::shared_memory;
+  }
   if (s.kind != SampleKind::kernel) return CostClass::host;
   return cost_class_of(row_of(s.shape.kernel).cls);
 }
@@ -173,31 +177,45 @@ std::map<Dtype, Figure> peak_rates(std::span<const Sample> samples) {
 double noise_of(std::span<const Sample> samples, std::span<const ShapeUse> uses) {
   std::map<MeasuredShape, double> runs;
   for (const ShapeUse& use : uses) runs[measured_shape(use.shape)] += static_cast<double>(use.runs);
-  double noise = 0.0, weights = 0.0;
+  std::vector<std::pair<double, double>> noises;  // with the seconds of a step that have it
+  double step = 0.0;
   for (const Sample& s : samples) {
     if (s.kind != SampleKind::kernel) continue;
     const auto of_step = runs.find(measured_shape(s.shape));
-    const double weight = of_step == runs.end() ? 0.0 : of_step->second * s.seconds * s.seconds;
-    noise += weight * s.noise * s.noise;
-    weights += weight;
+    if (of_step == runs.end()) continue;
+    noises.emplace_back(s.noise, of_step->second * s.seconds);
+    step += noises.back().second;
   }
-  return weights > 0.0 ? std::sqrt(noise / weights) : 0.0;
+  std::sort(noises.begin(), noises.end());
+  double passed = 0.0;
+  for (const auto& [noise, seconds] : noises) {
+    passed += seconds;
+    if (2.0 * passed >= step) return noise;
+  }
+  return 0.0;
 }
 
-std::vector<CollectiveCurve> curves_of(std::span<const Sample> samples) {
-  std::map<std::pair<CommKind, int>, std::vector<TransferTimes>> sizes;
-  std::map<std::pair<CommKind, int>, std::vector<double>> sigmas;
+std::vector<CollectiveCurve> curves_of(std::span<const Sample> samples,
+                                       const CalibratedNetwork& network) {
+  using Key = std::tuple<CommKind, int, int>;  // kind, ranks, nodes
+  std::map<Key, std::vector<TransferTimes>> sizes;
+  std::map<Key, std::vector<double>> sigmas;
   for (const Sample& s : samples) {
     if (s.kind != SampleKind::transfer) continue;
-    sizes[{s.transfer, s.ranks}].push_back(
+    sizes[{s.transfer, s.ranks, s.nodes}].push_back(
         {.bytes = static_cast<double>(s.bytes), .seconds = {s.seconds}});
-    sigmas[{s.transfer, s.ranks}].push_back(sigma_of(s));
+    sigmas[{s.transfer, s.ranks, s.nodes}].push_back(sigma_of(s));
   }
   std::vector<CollectiveCurve> curves;
   for (const auto& [key, of_curve] : sizes) {
     const CurveFit fit = fit_curve(of_curve);
-    curves.push_back({.kind = key.first,
-                      .ranks = key.second,
+    const auto [kind, ranks, nodes] = key;
+    const bool inside = nodes == 1;
+    curves.push_back({.kind = kind,
+                      .ranks = ranks,
+                      .nodes = nodes,
+                      .network = inside ? NetworkType::none : network.type,
+                      .nic_bandwidth = inside ? 0.0 : network.nic_bandwidth,
                       .sigma = std::max(fit.sigma, median(sigmas[key])),
                       .points = fit.points});
   }

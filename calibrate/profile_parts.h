@@ -11,8 +11,14 @@
 
 namespace windtunnel {
 
-/// The noise of one kernel as it adds up over those of a step: each weighs with its time squared as
-/// often as it runs in `uses`. 0 when none of them was measured.
+/// The network between nodes, as the scenarios state it.
+struct CalibratedNetwork {
+  NetworkType type = NetworkType::none;
+  double nic_bandwidth = 0.0;  // B/s
+};
+
+/// The noise that half the time of a step's kernels has at most (`uses`: how often each runs): an
+/// interruption of one kernel's few runs says nothing of the others. 0 when none was measured.
 double noise_of(std::span<const Sample> samples, std::span<const ShapeUse> uses);
 
 /// The median of all anchors.
@@ -39,7 +45,8 @@ KernelParts kernels_of(std::span<const Sample> samples, std::uint64_t seed);
 /// Best rate of a matrix product, FLOP/s, by input type.
 std::map<Dtype, Figure> peak_rates(std::span<const Sample> samples);
 
-std::vector<CollectiveCurve> curves_of(std::span<const Sample> samples);
+std::vector<CollectiveCurve> curves_of(std::span<const Sample> samples,
+                                       const CalibratedNetwork& network);
 std::map<HostItem, Figure> host_of(std::span<const Sample> samples);
 std::optional<OverlapFigures> overlap_of(std::span<const Sample> samples);
 std::optional<StorageFigures> storage_of(std::span<const Sample> samples);

@@ -127,6 +127,9 @@ Sample read_sample(const Json& json) {
     const std::int64_t ranks = integer(member(json, "ranks"));
     require(ranks >= 2 && ranks <= kMostRanks, "a transfer has two ranks or more");
     s.ranks = static_cast<int>(ranks);
+    const std::int64_t nodes = json.contains("nodes") ? integer(json["nodes"]) : 1;
+    require(nodes >= 1 && nodes <= ranks, "a transfer spans one node or more, each with a rank");
+    s.nodes = static_cast<int>(nodes);
   }
   if (json.contains("bytes")) s.bytes = integer(json["bytes"]);
   require(s.kind == SampleKind::kernel || s.kind == SampleKind::launch ||
@@ -162,7 +165,9 @@ std::string key_of(const Sample& s) {
                        name_of(s.shape.out), s.shape.attr);
     for (const std::int64_t d : s.shape.dims) key += fmt::format(" {}", d);
   }
-  if (has_transfer(s.kind)) key += fmt::format(" {} {}", name_of(s.transfer), s.ranks);
+  if (has_transfer(s.kind)) {
+    key += fmt::format(" {} {} {}", name_of(s.transfer), s.ranks, s.nodes);
+  }
   if (s.bytes > 0) key += fmt::format(" {}", s.bytes);
   return key;
 }
@@ -181,6 +186,7 @@ std::string sample_text(const Sample& s) {
   if (has_transfer(s.kind)) {
     json["transfer"] = name_of(s.transfer);
     json["ranks"] = s.ranks;
+    json["nodes"] = s.nodes;
   }
   if (s.bytes > 0) json["bytes"] = s.bytes;
   json["seconds"] = s.seconds;

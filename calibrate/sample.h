@@ -20,7 +20,7 @@ enum class SampleKind : std::uint8_t {
   synchronize,    // an idle stream's answer
   storage_write,  // `bytes` to the checkpoint's folder
   storage_read,
-  transfer,  // `transfer` of `bytes` among `ranks`
+  transfer,  // `transfer` of `bytes` among `ranks` of `nodes`
   overlap    // a kernel of `shape` beside `transfer`: `kernel_theft`, `transfer_theft`
 };
 const char* name_of(SampleKind kind);
@@ -29,11 +29,11 @@ struct Sample {
   SampleKind kind = SampleKind::kernel;
   Shape shape{};
   CommKind transfer = CommKind::all_reduce;
-  int ranks = 0;
+  int ranks = 0, nodes = 1;
   std::int64_t bytes = 0;  // as CollectiveQuery counts them
   double seconds = 0.0;    // mean of one run; of an overlap, the kernel's alone
   double sigma = 0.0;      // relative spread of the repetitions, without outliers
-  double noise = 0.0;      // their relative standard deviation, with them
+  double noise = 0.0;      // of the repetitions, with them: fit/robust.h
   int runs = 1;
   double kernel_theft = 0.0, transfer_theft = 0.0;  // extra time as a fraction
   AnchorRates before{}, after{};

@@ -41,13 +41,15 @@ std::string id_of(const std::string& path) {
   return name.substr(0, name.find('.', 1));
 }
 
-Profile measure(const Options& options, Output& output, const std::vector<Program>& programs) {
+Profile measure(const Options& options, Output& output, const CalibrationTargets& targets) {
   const auto folder = std::filesystem::path(options.output).parent_path();
   const CalibrationRequest request{
       .scenario_paths = options.scenarios,
-      .programs = programs,
+      .programs = targets.programs,
+      .network = targets.network,
       .budget_s = options.budget.value,
       .seed = options.seed,
+      .emulate = options.emulate,
       .id = id_of(options.output),
       .samples = options.samples,
       .storage_folder = folder.empty() ? "." : folder.string(),
@@ -69,11 +71,20 @@ int run_calibrate(const Options& options, Output& output) {
     keep_inputs(written, options.scenarios, "is a scenario: it would be written over",
                 "another name after -o");
   }
-  const std::vector<Program> programs = programs_to_calibrate(options.scenarios);
+  if (!options.emulate.empty() && !load_profile(options.emulate).calibration) {
+    refuse_file(options.emulate, "is a public profile, and kernels here are those of a calibration",
+                "windtunnel calibrate --for S.yaml -o P writes one");
+  }
+  const CalibrationTargets targets = targets_of(options.scenarios);
   AtomicFile target(options.output);  // a place that cannot be written to is told before measuring
   Profile profile;
   try {
-    profile = measure(options, output, programs);
+    profile = measure(options, output, targets);
+  } catch (const RunImpossible& error) {
+    output.diagnostic(fmt::format("error: {}\n", error.what()));
+    return kExitMissing;
+  } catch (const FirstRankTells&) {
+    return kExitOk;
   } catch (const RunFailed& error) {
     output.diagnostic(fmt::format("error: {}\n", error.what()));
     return kExitRunFailed;

@@ -190,6 +190,10 @@ void add_rehearsal(CLI::App& app, Options& options) {
   add_warm_up(app, options, "steps before them in every round [1]");
 }
 
+void add_emulate(CLI::App& app, Options& o, const char* doc) {
+  app.add_option("--emulate", o.emulate, doc)->type_name("PROFILE")->check(CLI::ExistingFile);
+}
+
 void add_calibration(CLI::App& app, Options& options) {
   app.add_option("WORDS", options.words, "`show PROFILE` prints what a profile knows")
       ->type_name("");
@@ -197,6 +201,9 @@ void add_calibration(CLI::App& app, Options& options) {
       ->type_name("S.yaml");
   add_budget(app, options.budget, "time to measure for [60s]");
   app.add_option("-o,--output", options.output, "the profile to write")->type_name("PATH");
+  add_emulate(app, options,
+              "measure transfers alone, between ranks that rest meanwhile; kernels are this "
+              "profile's: for run --emulate");
   app.add_option("--samples", options.samples,
                  "keep samples here, to go on after an interruption [none]")
       ->type_name("PATH");
@@ -265,6 +272,12 @@ constexpr OptionRow kOptionRows[] = {
        app.add_flag(
            "--verify", o.verify,
            "prove instead of measure: the plan against one device, exact, in fp64 and fp32");
+     }},
+    {Option::emulate,
+     [](CLI::App& app, Options& o) {
+       add_emulate(app, o,
+                   "kernels only take the times this profile gives them: for more ranks than "
+                   "cores, and for transfers and schedules by themselves");
      }},
     {Option::view, add_view},
     {Option::two_steps,

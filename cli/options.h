@@ -25,9 +25,10 @@ enum class Option : std::uint8_t {
   steps,        // run: --steps, --warm-up
   hang_after,   // run: seconds
   verify,       // run: --verify
+  emulate,      // run: --emulate PROFILE
   rehearsal,    // rehearse: --budget, --rounds, --steps, --warm-up
   trace_sides,  // compare: --trace-a, --trace-b
-  calibration,  // calibrate: show PROFILE, or --for, --budget, -o, --samples, --seed
+  calibration,  // calibrate: show PROFILE, or --for, --budget, -o, --emulate, --samples, --seed
 };
 
 /// What `plan` prints.
@@ -45,6 +46,7 @@ struct Options {
   int steps = 5, warm_up = 1;
   double hang_after_s = 60.0;
   bool verify = false;
+  std::string emulate;  // path of a profile whose times kernels take; empty: they compute
   struct {
     Seconds budget{30.0};
     int rounds = 3, steps = 9;

@@ -12,7 +12,8 @@ RunRequest run_request(const Scenario& scenario, const Options& options) {
           .warm_up = options.warm_up,
           .steps = options.steps,
           .seed = options.seed,
-          .hang_after_s = options.hang_after_s};
+          .hang_after_s = options.hang_after_s,
+          .emulate = options.emulate};
 }
 
 int answer_by_ranks(const Options& options, Output& output, const AnswerScenario& answer) {
@@ -21,6 +22,8 @@ int answer_by_ranks(const Options& options, Output& output, const AnswerScenario
   } catch (const RunImpossible& error) {
     output.diagnostic(fmt::format("error: {}\n", error.what()));
     return kExitMissing;
+  } catch (const FirstRankTells&) {
+    return kExitOk;
   } catch (const RunFailed& error) {
     output.diagnostic(fmt::format("error: {}\n", error.what()));
     return kExitRunFailed;

@@ -64,6 +64,7 @@ Answer answer_rehearsal(const Scenario& scenario, const Options& options, Output
 }  // namespace
 
 int run_rehearse(const Options& options, Output& output) {
+  require_own_ranks("rehearse");
   return answer_by_ranks(options, output, [&output](const Scenario& s, const Options& o) {
     return answer_rehearsal(s, o, output);
   });

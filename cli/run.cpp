@@ -1,6 +1,8 @@
 #include "cli/exit_code.h"
 #include "cli/rank_answers.h"
 #include "cli/verb.h"
+#include "core/diagnostics.h"
+#include "models/cost/profile.h"
 #include "planning/measured/measured_step.h"
 #include "planning/measured/run_program.h"
 #include "planning/measured/verify_run.h"
@@ -12,11 +14,20 @@ namespace windtunnel {
 
 namespace {
 
+/// Nothing was computed, so there is no loss to tell.
+void note_emulation(StepReport& report, const std::string& profile) {
+  report.losses.clear();
+  report.assumptions.push_back("kernels only took the times of " + profile +
+                               " and computed nothing; transfers and their order are real");
+}
+
 Answer measure(const Scenario& scenario, const Options& options) {
   const Lowered lowered = lower_scenario(scenario);
-  require_executable(lowered);
-  const MeasuredRun run =
-      measured_run(lowered, run_program(run_request(scenario, options), lowered));
+  const bool emulated = !options.emulate.empty();
+  require_executable(lowered, emulated);
+  if (emulated) load_profile(options.emulate);  // what is wrong with it is told before ranks start
+  MeasuredRun run = measured_run(lowered, run_program(run_request(scenario, options), lowered));
+  if (emulated) note_emulation(run.report, options.emulate);
   if (!options.trace.empty()) write_chrome_trace(lowered.program, run.trace, options.trace);
   return {.text = options.json ? step_json(run.report) : step_text(run.report),
           .exit_code = kExitOk};
@@ -37,6 +48,11 @@ Answer answer_run(const Scenario& scenario, const Options& options) {
 }  // namespace
 
 int run_run(const Options& options, Output& output) {
+  if (options.verify && !options.emulate.empty()) {
+    refuse_file("", "--verify needs what kernels compute, --emulate leaves it out",
+                "one of the two");
+  }
+  if (options.verify) require_own_ranks("run --verify");
   return answer_by_ranks(options, output, answer_run);
 }
 

@@ -10,8 +10,9 @@ constexpr Option kCompareOptions[] = {Option::two_steps, Option::json,  Option::
 constexpr Option kPlanOptions[] = {Option::file, Option::json, Option::id, Option::view};
 constexpr Option kSimulateOptions[] = {Option::file,  Option::json, Option::id,
                                        Option::trace, Option::seed, Option::draws};
-constexpr Option kRunOptions[] = {Option::file, Option::json,  Option::id,         Option::trace,
-                                  Option::seed, Option::steps, Option::hang_after, Option::verify};
+constexpr Option kRunOptions[] = {Option::file,       Option::json,   Option::id,
+                                  Option::trace,      Option::seed,   Option::steps,
+                                  Option::hang_after, Option::verify, Option::emulate};
 constexpr Option kRehearseOptions[] = {Option::file,      Option::json,       Option::id,
                                        Option::rehearsal, Option::hang_after, Option::seed,
                                        Option::limits,    Option::trace};
@@ -47,12 +48,13 @@ constexpr Verb kVerbs[] = {
      "words of a simulation: compare holds the two against each other.\n"
      "Exit status: 0 ok, 1 --verify found a difference, 2 bad usage or input, 3 no MPI, 4 a rank\n"
      "died or hung.\n\n"
-     "  windtunnel run S.yaml --steps 10 --json > run.json",
+     "  windtunnel run S.yaml --steps 10 --json > run.json\n"
+     "  windtunnel run S.yaml --emulate cpu.profile.json   real transfers, kernels only take time",
      kRunOptions, run_run},
     {"calibrate", "How fast is this machine at what the scenarios need?",
      "Measures the CPU: the scenarios' own kernels first, then a grid around them, until the\n"
      "budget is used up. Writes a profile, which a scenario takes with `profile: PATH`.\n"
-     "Exit status: 0 ok, 2 bad usage or input.\n\n"
+     "Exit status: 0 ok, 2 bad usage or input, 3 no MPI, 4 a rank died or hung.\n\n"
      "  windtunnel calibrate --for S.yaml --budget 60s -o cpu.profile.json\n"
      "  windtunnel calibrate show cpu.profile.json    errors of the fits, what is extrapolated",
      kCalibrateOptions, run_calibrate},

@@ -13,6 +13,7 @@ namespace {
 constexpr double kNormalMad = 1.4826;  // 1 / the 75 % point of a normal
 constexpr double kMostScore = 3.5;
 constexpr double kRelativeFloor = 0.005;
+constexpr double kSqrtPi = 1.7724538509055160;
 
 }  // namespace
 
@@ -22,6 +23,13 @@ double median(std::span<const double> values) {
   std::sort(sorted.begin(), sorted.end());
   const std::size_t half = sorted.size() / 2;
   return sorted.size() % 2 == 1 ? sorted[half] : 0.5 * (sorted[half - 1] + sorted[half]);
+}
+
+double successive_difference(std::span<const double> values) {
+  if (values.size() < 2) return 0.0;
+  double sum = 0.0;
+  for (std::size_t i = 1; i < values.size(); ++i) sum += std::abs(values[i] - values[i - 1]);
+  return sum / static_cast<double>(values.size() - 1);
 }
 
 double spread_about(std::span<const double> values, double centre) {
@@ -50,9 +58,7 @@ RobustSummary summarise(std::span<const double> seconds) {
                         .median = median(kept),
                         .kept = static_cast<int>(kept.size()),
                         .dropped = static_cast<int>(seconds.size() - kept.size())};
-  double squares = 0.0;
-  for (const double s : seconds) squares += (s - summary.mean) * (s - summary.mean);
-  summary.noise = std::sqrt(squares / static_cast<double>(seconds.size())) / summary.mean;
+  summary.noise = kSqrtPi / 2.0 * successive_difference(seconds) / summary.mean;
   summary.sigma = spread_about(kept, summary.median) / summary.median;
   return summary;
 }

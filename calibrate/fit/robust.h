@@ -18,16 +18,23 @@ double median(std::span<const double> values);
 /// 1.4826 times the median of |value - centre|. Precondition: not empty.
 double spread_about(std::span<const double> values, double centre);
 
+/// Of neighbours, on average; 0 of one value.
+double successive_difference(std::span<const double> values);
+
 struct RobustSummary {
   double mean = 0.0;    // of all: what many of them take together, interruptions included
   double median = 0.0;  // of what was kept
   double sigma = 0.0;   // relative spread of what was kept
-  double noise = 0.0;   // relative standard deviation of all
+  /// Of all, from one to the next: the relative standard deviation of the normal whose draws differ
+  /// as much from each other on average, 2 sigma / sqrt(pi). So one long interruption among many
+  /// runs counts by its length, not by its square, and what lasts over many runs does not count.
+  double noise = 0.0;
   int kept = 0, dropped = 0;
 };
 
-/// Repetitions of one time. The relative floor is 0.5 %: what a clock of some 25 ns tells of the
-/// shortest batch of 20 us, with a margin. Precondition: not empty, all over 0.
+/// Repetitions of one time, in the order they were taken. The relative floor is 0.5 %: what a clock
+/// of some 25 ns tells of the shortest batch of 20 us, with a margin. Precondition: not empty, all
+/// over 0.
 RobustSummary summarise(std::span<const double> seconds);
 
 /// True for each value that is an outlier about `centre`.

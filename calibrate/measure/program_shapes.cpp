@@ -16,26 +16,40 @@ namespace {
 constexpr double kRoughFlops = 5e9, kRoughBytes = 5e9;  // one core of any machine of ten years
 constexpr double kRoughTransfer = 1e9, kRoughLatency = 20e-6;
 
-using TransferKey = std::tuple<CommKind, Dtype, std::int64_t, std::size_t>;
+using TransferKey = std::tuple<CommKind, Dtype, std::int64_t, std::uint16_t>;  // of a communicator
 
-int rank_of_role(const Program& program, const Role& role) {
-  Coordinates at;
-  at.pp = role.pipeline_rank;
-  return rank_of(dense_grid(program.mesh), at);
+CommKind kind_of(const Op& op) {
+  return op.kind == OpKind::send ? CommKind::send_recv : comm_kind(op.collective);
+}
+
+int size_of(const Program& program, const Op& op) {
+  return op.kind == OpKind::send ? 2 : group_size(program.mesh, program.comms[op.comm]);
+}
+
+/// All groups of a communicator work at the same time; so do the pairs of two stages.
+std::vector<std::vector<int>> groups_of(const Program& program, const Role& role, const Op& op) {
+  const Grid grid = dense_grid(program.mesh);
+  std::vector<std::vector<int>> groups;
+  for (int rank = 0; rank < grid.ranks(); ++rank) {
+    if (op.kind != OpKind::send) {
+      std::vector<int> group = members(program.mesh, program.comms[op.comm], rank);
+      if (!group.empty() && group.front() == rank) groups.push_back(std::move(group));
+      continue;
+    }
+    Coordinates at = coordinates_of(grid, rank);
+    if (at.pp != role.pipeline_rank) continue;
+    at.pp = program.roles[static_cast<std::size_t>(op.peer)].pipeline_rank;
+    groups.push_back({rank, rank_of(grid, at)});
+  }
+  return groups;
 }
 
 TransferUse transfer_of(const Program& program, const Role& role, const Op& op) {
-  TransferUse use{.reduce = op.reduce, .dtype = op.dtype, .elements = op.elements};
-  const int rank = rank_of_role(program, role);
-  if (op.kind == OpKind::send) {
-    use.kind = CommKind::send_recv;
-    use.ranks = {rank, rank_of_role(program, program.roles[static_cast<std::size_t>(op.peer)])};
-    std::sort(use.ranks.begin(), use.ranks.end());
-  } else {
-    use.kind = comm_kind(op.collective);
-    use.ranks = members(program.mesh, program.comms[op.comm], rank);
-  }
-  return use;
+  return {.kind = kind_of(op),
+          .reduce = op.reduce,
+          .dtype = op.dtype,
+          .elements = op.elements,
+          .groups = groups_of(program, role, op)};
 }
 
 class Lister {
@@ -53,10 +67,11 @@ class Lister {
       if (op.kind == OpKind::compute) shapes[op.shape] += counts[i];
       if (counts[i] == 0) continue;
       if (op.kind != OpKind::collective && op.kind != OpKind::send) continue;
-      TransferUse use = transfer_of(program_, role, op);
-      if (use.ranks.size() < 2) continue;
-      const TransferKey key{use.kind, use.dtype, use.elements, use.ranks.size()};
-      transfers.try_emplace(key, std::move(use)).first->second.runs += counts[i];
+      if (size_of(program_, op) < 2) continue;
+      const TransferKey key{kind_of(op), op.dtype, op.elements, op.comm};
+      const auto [use, is_new] = transfers.try_emplace(key);
+      if (is_new) use->second = transfer_of(program_, role, op);
+      use->second.runs += counts[i];
     }
     for (const auto& [shape, count] : shapes) shapes_[shape] = std::max(shapes_[shape], count);
     for (auto& [key, use] : transfers) {

@@ -20,22 +20,23 @@ struct ShapeUse {
   double rough_seconds = 0.0;  // of all runs
 };
 
-/// Members of a transfer by the rank of its role on the first replica.
+/// A transfer by the groups that do it at the same time.
 struct TransferUse {
   CommKind kind = CommKind::all_reduce;
   ReduceOp reduce = ReduceOp::none;
   Dtype dtype = Dtype::none;
-  std::int64_t elements = 0;  // of the full tensor
-  std::vector<int> ranks;     // ascending; send_recv: the two
+  std::int64_t elements = 0;             // of the full tensor
+  std::vector<std::vector<int>> groups;  // members of each ascending; send_recv: sender, receiver
   std::int64_t runs = 0;
   double rough_seconds = 0.0;
 
   std::int64_t bytes() const { return bytes_of(dtype, elements); }
+  int ranks() const { return static_cast<int>(groups.front().size()); }
 };
 
 struct ProgramShapes {
   std::vector<ShapeUse> kernels;
-  std::vector<TransferUse> transfers;  // one per kind, type, size and number of ranks
+  std::vector<TransferUse> transfers;  // one per kind, type, size and communicator
   /// What a step touches on the fullest rank: static memory and one micro-batch's activations.
   std::int64_t touched_bytes = 0;
 };

@@ -1,11 +1,13 @@
 #include "calibrate/measure/transfer_timing.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <set>
 
 #include "calibrate/measure/stopwatch.h"
 #include "core/check.h"
+#include "runtime/emulated_compute.h"
 
 namespace windtunnel {
 
@@ -13,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kSmallest = 4;  // one fp32: a norm, a loss
 constexpr std::int64_t kStepFactor = 4;
-
-constexpr double kQuietSeconds = 5e-4;  // a layer's compute on a laptop's model
+constexpr auto kQuiet = std::chrono::duration_cast<std::chrono::nanoseconds>(
+    std::chrono::duration<double>(kQuietSeconds));
 
 /// Ones of the wire's type, so that sums stay numbers.
 void write_ones(WireType type, std::vector<std::byte>& bytes) {
@@ -90,7 +92,11 @@ std::vector<TransferStamps> measure_transfer(Communicator& communicator, const T
   std::vector<TransferStamps> stamps;
   for (int i = 0; i < plan.warm_up + plan.repeats; ++i) {
     barrier();
-    compute_meanwhile(plan.type, whole);
+    if (plan.rests) {
+      rest_until(std::chrono::steady_clock::now() + kQuiet);
+    } else {
+      compute_meanwhile(plan.type, whole);
+    }
     TransferStamps stamp{.arrived_s = clock_seconds()};
     const Communicator::Ticket ticket = communicator.announce(plan.group, part);
     communicator.arrive(ticket);

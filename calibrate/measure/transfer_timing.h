@@ -14,6 +14,9 @@
 
 namespace windtunnel {
 
+/// How long every member computes before each transfer.
+constexpr double kQuietSeconds = 5e-4;  // a layer's compute on a laptop's model
+
 /// Returns when all members have called it.
 using Barrier = std::function<void()>;
 
@@ -29,6 +32,7 @@ struct TransferPlan {
   int place = 0;  // this rank's among them
   int peer = -1;  // send, recv: the other rank
   int warm_up = 2, repeats = 20;
+  bool rests = false;  // before each, instead of computing: as in a run with emulated compute
 };
 
 struct TransferStamps {

@@ -1,10 +1,12 @@
 #include "calibrate/ranks/rank_session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "calibrate/fit/robust.h"
@@ -12,6 +14,7 @@
 #include "calibrate/measure/overlap_timing.h"
 #include "calibrate/measure/transfer_timing.h"
 #include "kernels/device/cpu_device.h"
+#include "kernels/mpi/clock_offset.h"
 #include "kernels/mpi/mpi_communicator.h"
 
 namespace windtunnel {
@@ -20,11 +23,17 @@ namespace {
 
 /// Of the budget, for what needs no other rank; transfers have the rest.
 constexpr double kAloneShare = 0.65;
+constexpr int kFewRepeats = 5, kMostRepeats = 100;
+constexpr int kEveryone = 0;          // the first communicator
 constexpr int kMemoryShare = 8;       // one measurement takes an eighth of a rank's memory
 constexpr double kSlowKernel = 10.0;  // at a tenth of the rough speed
 
 WireKind wire_kind(CommKind kind) {
   return kind == CommKind::send_recv ? WireKind::send : static_cast<WireKind>(kind);
+}
+
+std::chrono::nanoseconds read_clock() {
+  return std::chrono::steady_clock::now().time_since_epoch();
 }
 
 std::string bytes_of_stamps(const std::vector<TransferStamps>& stamps) {
@@ -45,12 +54,24 @@ std::int64_t divisible(std::int64_t bytes, int ranks) {
   return std::max<std::int64_t>(1, bytes / part) * part;
 }
 
-/// A kind of transfer among the first `ranks` ranks, and the sizes to measure.
+/// A kind of transfer by groups of ranks, all at the same time, and the sizes to measure.
 struct Curve {
   CommKind kind = CommKind::all_reduce;
-  int ranks = 2;
-  std::vector<std::int64_t> bytes;
+  int ranks = 2, nodes = 1;  // of a group
+  std::vector<std::vector<int>> groups{};
+  std::vector<std::int64_t> bytes{};
+  int communicator = 0;  // of the session's
 };
+
+int nodes_of(const std::vector<std::vector<int>>& groups, const std::vector<int>& node_of_rank) {
+  std::size_t most = 1;
+  for (const std::vector<int>& group : groups) {
+    std::set<int> nodes;
+    for (const int rank : group) nodes.insert(node_of_rank.at(static_cast<std::size_t>(rank)));
+    most = std::max(most, nodes.size());
+  }
+  return static_cast<int>(most);
+}
 
 class RankSession {
  public:
@@ -69,51 +90,72 @@ class RankSession {
         file_(world.rank() == 0 ? calibration.samples : "", machine_line(machine_, "fp32")),
         sampler_(file_, anchor_) {
     find_curves();
-    communicator_ = make_mpi_communicator(world_, groups(), largest_bytes_);
+    communicator_ = make_mpi_communicator(world_, groups(), largest_bytes_,
+                                          c_.emulated ? Waiting::rests : Waiting::yields);
   }
 
   void run() {
-    measure_alone<float>(plan_,
-                         {.budget_s = c_.budget_s * kAloneShare,
-                          .seed = c_.seed,
-                          .storage_folder = world_.rank() == 0 ? c_.storage_folder : "",
-                          .report = [this](const SessionProgress&) { c_.progress(); }},
-                         device_, sampler_);
+    if (!c_.emulated) {
+      measure_alone<float>(plan_,
+                           {.budget_s = c_.budget_s * kAloneShare,
+                            .seed = c_.seed,
+                            .storage_folder = world_.rank() == 0 ? c_.storage_folder : "",
+                            .report = [this](const SessionProgress&) { c_.progress(); }},
+                           device_, sampler_);
+    }
     world_.barrier();
     for (const Curve& curve : curves_) transfers(curve);
-    overlap();
+    if (!c_.emulated) overlap();
   }
 
  private:
+  /// One curve per kind, size of the groups and nodes they span: by the groups of its dearest use.
   void find_curves() {
-    std::map<std::pair<CommKind, int>, std::vector<std::int64_t>> sizes;
+    const std::vector<int> node_of_rank = world_.nodes();
+    std::map<std::tuple<CommKind, int, int>, std::vector<std::int64_t>> sizes;
     for (const TransferUse& use : plan_.transfers) {
-      sizes[{use.kind, static_cast<int>(use.ranks.size())}].push_back(use.bytes());
+      if (use.groups.back().back() >= world_.size()) continue;  // of a larger scenario
+      const int nodes = nodes_of(use.groups, node_of_rank);
+      const auto [of_curve, is_new] = sizes.try_emplace({use.kind, use.ranks(), nodes});
+      if (is_new) {
+        curves_.push_back({.kind = use.kind,
+                           .ranks = use.ranks(),
+                           .nodes = nodes,
+                           .groups = use.groups,
+                           .communicator = static_cast<int>(curves_.size()) + 1});
+      }
+      of_curve->second.push_back(use.bytes());
       largest_bytes_ = std::max(largest_bytes_, use.bytes());
     }
-    for (const auto& [key, bytes] : sizes) {
-      Curve curve{.kind = key.first, .ranks = key.second, .bytes = {}};
-      for (const std::int64_t size : transfer_sizes(bytes)) {
-        const std::int64_t whole = divisible(size, key.second);
+    for (Curve& curve : curves_) {
+      for (const std::int64_t size :
+           transfer_sizes(sizes.at({curve.kind, curve.ranks, curve.nodes}))) {
+        const std::int64_t whole = divisible(size, curve.ranks);
         if (curve.bytes.empty() || curve.bytes.back() != whole) curve.bytes.push_back(whole);
       }
-      curves_.push_back(std::move(curve));
-      sizes_of_groups_.insert(key.second);
     }
   }
 
+  /// This rank's group of every curve, behind one of all ranks.
   std::vector<GroupMembers> groups() const {
-    std::vector<GroupMembers> all;
-    for (const int n : sizes_of_groups_) {
-      GroupMembers group{.name = "first" + std::to_string(n), .ranks = {}};
-      for (int r = 0; r < n && world_.rank() < n; ++r) group.ranks.push_back(r);
-      all.push_back(std::move(group));
+    GroupMembers everyone{.name = "all", .ranks = {}};
+    for (int r = 0; r < world_.size(); ++r) everyone.ranks.push_back(r);
+    std::vector<GroupMembers> all{std::move(everyone)};
+    for (const Curve& curve : curves_) {
+      GroupMembers mine{.name = "curve" + std::to_string(curve.communicator), .ranks = {}};
+      if (const std::vector<int>* group = group_of(curve)) mine.ranks = *group;
+      std::sort(mine.ranks.begin(), mine.ranks.end());
+      all.push_back(std::move(mine));
     }
     return all;
   }
 
-  int group_of(int ranks) const {
-    return static_cast<int>(std::distance(sizes_of_groups_.begin(), sizes_of_groups_.find(ranks)));
+  /// Null where this rank is in none.
+  const std::vector<int>* group_of(const Curve& curve) const {
+    for (const std::vector<int>& group : curve.groups) {
+      if (std::find(group.begin(), group.end(), world_.rank()) != group.end()) return &group;
+    }
+    return nullptr;
   }
 
   /// What rank 0 says, on all ranks.
@@ -124,46 +166,90 @@ class RankSession {
       Sample sample{.kind = SampleKind::transfer};
       sample.transfer = curve.kind;
       sample.ranks = curve.ranks;
+      sample.nodes = curve.nodes;
       sample.bytes = bytes;
       // Every size once, budget or not: a curve has its ends.
       if (agreed(file_.holds(sample))) continue;
       if (world_.rank() == 0) {
         sampler_.take(sample, [&](Sample& s) {
-          const RobustSummary summary = summarise(transfer_times(curve, bytes));
+          const RobustSummary summary = summarise(all_times(curve, bytes));
           set_times(s, summary, summary.kept);
         });
       } else {
-        transfer_times(curve, bytes);
+        all_times(curve, bytes);
       }
       c_.progress();
     }
   }
 
   TransferPlan plan_of(const Curve& curve, std::int64_t bytes) const {
-    TransferPlan plan{.group = group_of(curve.ranks),
+    const std::vector<int>& group = *group_of(curve);
+    const auto place = std::find(group.begin(), group.end(), world_.rank()) - group.begin();
+    TransferPlan plan{.group = curve.communicator,
                       .kind = wire_kind(curve.kind),
                       .elements = bytes / bytes_of(WireType::fp32),
                       .members = curve.ranks,
-                      .place = world_.rank()};
+                      .place = static_cast<int>(place)};
     if (curve.kind == CommKind::send_recv) {
-      plan.kind = world_.rank() == 0 ? WireKind::send : WireKind::recv;
-      plan.peer = 1 - world_.rank();
+      plan.kind = place == 0 ? WireKind::send : WireKind::recv;
+      plan.peer = group[place == 0 ? 1 : 0];
     }
     return plan;
   }
 
-  /// On rank 0 the times, elsewhere nothing.
-  std::vector<double> transfer_times(const Curve& curve, std::int64_t bytes) {
+  /// Sizes have equal parts of what the budget has for transfers.
+  double seconds_of_size() const {
+    std::size_t sizes = 0;
+    for (const Curve& curve : curves_) sizes += curve.bytes.size();
+    const double share = c_.emulated ? 1.0 : 1.0 - kAloneShare;
+    return c_.budget_s * share / static_cast<double>(sizes);
+  }
+
+  /// As many times as its part of the budget has room for; more than a few, since one interruption
+  /// is as long as many short transfers, and a few where one takes long.
+  std::vector<double> all_times(const Curve& curve, std::int64_t bytes) {
+    std::vector<double> few = transfer_times(curve, bytes, kFewRepeats);
+    int repeats = 0;
+    if (!few.empty()) {
+      repeats = std::min(kMostRepeats,
+                         static_cast<int>(seconds_of_size() / (kQuietSeconds + median(few))));
+    }
+    repeats = std::stoi(world_.broadcast(std::to_string(repeats)));
+    return repeats <= kFewRepeats ? few : transfer_times(curve, bytes, repeats);
+  }
+
+  /// On rank 0 the mean times of all groups, elsewhere nothing.
+  std::vector<double> transfer_times(const Curve& curve, std::int64_t bytes, int repeats) {
+    const Barrier everyone = make_barrier(*communicator_, kEveryone);
     std::vector<TransferStamps> mine;
-    if (world_.rank() < curve.ranks) {
-      const TransferPlan plan = plan_of(curve, bytes);
-      mine = measure_transfer(*communicator_, plan, make_barrier(*communicator_, plan.group));
+    if (group_of(curve) != nullptr) {
+      TransferPlan plan = plan_of(curve, bytes);
+      plan.repeats = repeats;
+      plan.rests = c_.emulated;
+      mine = measure_transfer(*communicator_, plan, everyone);
+    } else {
+      for (int i = 0; i < TransferPlan{}.warm_up + repeats; ++i) everyone();
     }
-    std::vector<std::vector<TransferStamps>> all;
-    for (const std::string& part : world_.gather(bytes_of_stamps(mine))) {
-      if (!part.empty()) all.push_back(stamps_of(part));
+    const std::chrono::duration<double> offset = clock_offset(world_, read_clock);
+    for (TransferStamps& stamp : mine) {
+      stamp.arrived_s += offset.count();
+      stamp.ended_s += offset.count();
     }
-    return all.empty() ? std::vector<double>{} : transfer_seconds(all);
+    const std::vector<std::string> parts = world_.gather(bytes_of_stamps(mine));
+    std::vector<double> times;
+    if (world_.rank() != 0) return times;
+    for (const std::vector<int>& group : curve.groups) {
+      std::vector<std::vector<TransferStamps>> of_group;
+      for (const int rank : group) {
+        of_group.push_back(stamps_of(parts[static_cast<std::size_t>(rank)]));
+      }
+      const std::vector<double> seconds = transfer_seconds(of_group);
+      times.resize(seconds.size(), 0.0);
+      for (std::size_t i = 0; i < times.size(); ++i) {
+        times[i] += seconds[i] / static_cast<double>(curve.groups.size());
+      }
+    }
+    return times;
   }
 
   /// The dearest matrix product beside the all-reduce that most bytes go through.
@@ -177,6 +263,7 @@ class RankSession {
     Sample sample{.kind = SampleKind::overlap, .shape = gemm->task.shape};
     sample.transfer = curve->kind;
     sample.ranks = curve->ranks;
+    sample.nodes = curve->nodes;
     sample.bytes = curve->bytes.back();
     if (agreed(file_.holds(sample))) return;
     const auto measure = [&] {
@@ -192,7 +279,7 @@ class RankSession {
         s.kernel_theft = timing.kernel_theft();
         s.transfer_theft = timing.transfer_theft();
       });
-    } else if (world_.rank() < curve->ranks) {
+    } else if (group_of(*curve) != nullptr) {
       measure();
     }
     c_.progress();
@@ -204,7 +291,6 @@ class RankSession {
   std::int64_t memory_;
   MeasurementPlan plan_;
   std::vector<Curve> curves_;
-  std::set<int> sizes_of_groups_;
   std::int64_t largest_bytes_ = 0;
   CpuDevice device_;
   Anchor anchor_;

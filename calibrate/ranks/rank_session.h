@@ -18,6 +18,7 @@ struct RankCalibration {
   std::span<const Program> programs;
   double budget_s = 60.0;
   std::uint64_t seed = 1;
+  bool emulated = false;                   // transfers alone, between ranks that rest meanwhile
   std::string samples;                     // file of rank 0
   std::string storage_folder;              // empty: storage is not measured
   std::function<void()> progress = [] {};  // called as often as anything moves

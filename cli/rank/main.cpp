@@ -1,4 +1,5 @@
-// windtunnel-rank: one rank of a run or a calibration. `windtunnel` starts it through mpirun.
+// windtunnel-rank: one rank of a run or a calibration. `windtunnel` starts it through mpirun, or
+// as the rank that mpirun or srun started `windtunnel` as.
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "core/atomic_file.h"
 #include "core/diagnostics.h"
 #include "kernels/mpi/mpi_world.h"
+#include "planning/measured/emulated_times.h"
 #include "planning/simulate.h"
 #include "runtime/distributed/distributed_run.h"
 #include "runtime/launch/outcome_files.h"
@@ -34,6 +36,8 @@ struct RankArguments {
   std::string scenario, id, folder, numbers = "fp32";
   int warm_up = 1, steps = 1;
   std::uint64_t seed = 1;
+  std::string emulate;  // profile
+  bool joined = false;  // of a world that others started: folders are each rank's own
   bool values = false, speeds = false;
   std::int64_t capacity_bytes = std::int64_t{1} << 38;
   // A calibration instead of a run:
@@ -55,6 +59,8 @@ void add_options(CLI::App& app, RankArguments& a) {
   app.add_option("--steps", a.steps);
   app.add_option("--seed", a.seed);
   app.add_option("--capacity", a.capacity_bytes);
+  app.add_option("--emulate", a.emulate);
+  app.add_flag("--joined", a.joined);
   app.add_flag("--values", a.values);
   app.add_flag("--speeds", a.speeds);
 }
@@ -72,6 +78,21 @@ Scenario scenario_of(const RankArguments& a) {
   throw InputError({{.message = "no scenario '" + a.id + "' in " + a.scenario}});
 }
 
+void write_outcome(const std::string& packed, const std::string& folder, int rank) {
+  AtomicFile file(outcome_path(folder, rank));
+  file.write(packed);
+  file.commit();
+}
+
+/// Where the process that tells the result finds it.
+void keep(const std::string& packed, const RankArguments& a, const MpiWorld& world) {
+  if (!a.joined) return write_outcome(packed, a.folder, world.rank());
+  const std::vector<std::string> all = world.gather(packed);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    write_outcome(all[r], a.folder, static_cast<int>(r));
+  }
+}
+
 void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status) {
   status.pid = getpid();
   status.state = RankState::starting;
@@ -87,9 +108,14 @@ void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status)
       return MachineSpeed{.flops_per_s = rates.flops_per_s, .bytes_per_s = rates.bytes_per_s};
     };
   }
+  std::optional<EmulatedCompute> emulated;
+  if (!a.emulate.empty()) {
+    emulated = emulated_times(lowered.program, load_profile(a.emulate), a.seed);
+  }
   const RankOutcome outcome =
       run_distributed({.program = lowered.program,
                        .numbers = numbers_of(a.numbers),
+                       .emulated = emulated ? &*emulated : nullptr,
                        .recording = a.values ? Recording::values : Recording::none,
                        .warm_up = a.warm_up,
                        .steps = a.steps,
@@ -102,9 +128,7 @@ void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status)
                              std::_Exit(kExitRunFailed);  // mpirun ends the others
                            }},
                       world, status);
-  AtomicFile file(outcome_path(a.folder, world.rank()));
-  file.write(pack(outcome));
-  file.commit();
+  keep(pack(outcome), a, world);
   status.state = RankState::done;
 }
 
@@ -120,6 +144,7 @@ void calibrate(const RankArguments& a, const MpiWorld& world, RankStatus& status
   calibrate_rank({.programs = programs,
                   .budget_s = a.budget_s,
                   .seed = a.seed,
+                  .emulated = !a.emulate.empty(),
                   .samples = a.samples.empty() ? samples_path(a.folder) : a.samples,
                   .storage_folder = a.storage,
                   .progress = [&status] { ++status.progress.finished; }},
@@ -142,6 +167,9 @@ int main_of_rank(const RankArguments& a) {
     return kExitOk;
   } catch (const std::exception& error) {
     status.fail(error.what());
+    // The launcher of a joined world ends the others when the process that watches this one ends,
+    // which has first told why.
+    if (a.joined) std::_Exit(kExitRunFailed);
     world.abort(kExitRunFailed);
   }
 }

@@ -12,6 +12,7 @@
 #include "runtime/launch/mpi_command.h"
 #include "runtime/launch/outcome_files.h"
 #include "scenarios/loader.h"
+#include "sim/network/placement.h"
 
 namespace windtunnel {
 
@@ -39,6 +40,9 @@ std::vector<Sample> by_ranks(const CalibrationRequest& request) {
   if (!request.scenario_id.empty()) words.insert(words.end(), {"--id", request.scenario_id});
   for (const std::string& path : request.scenario_paths) {
     words.insert(words.end(), {"--calibrate-for", std::filesystem::absolute(path).string()});
+  }
+  if (!request.emulate.empty()) {
+    words.insert(words.end(), {"--emulate", std::filesystem::absolute(request.emulate).string()});
   }
   if (!request.samples.empty()) {
     words.insert(words.end(), {"--samples", std::filesystem::absolute(request.samples).string()});
@@ -85,25 +89,37 @@ std::vector<Sample> alone(const CalibrationRequest& request) {
 
 }  // namespace
 
-std::vector<Program> programs_to_calibrate(const std::vector<std::string>& scenario_paths) {
-  std::vector<Program> programs;
+CalibratedNetwork network_of(const Cluster& cluster) {
+  if (!cluster.network) return {};
+  return {.type = network_type(cluster.network->kind),
+          .nic_bandwidth = cluster.network->nic_bandwidth.value};
+}
+
+CalibrationTargets targets_of(const std::vector<std::string>& scenario_paths) {
+  CalibrationTargets targets;
   for (const std::string& path : scenario_paths) {
     for (const Scenario& s : load_scenarios(path).scenarios) {
       Lowered lowered = lower_scenario(s);
       require_executable(lowered);
-      programs.push_back(std::move(lowered.program));
+      targets.programs.push_back(std::move(lowered.program));
+      if (targets.network.type == NetworkType::none) targets.network = network_of(s.cluster);
     }
   }
-  return programs;
+  return targets;
 }
 
 std::vector<Sample> measure_machine(const CalibrationRequest& request) {
-  const bool ranks = most_ranks(request.programs) > 1 && has_mpirun() && has_rank_program();
+  if (!request.emulate.empty()) return by_ranks(request);  // there is nothing else to measure
+  const bool ranks =
+      most_ranks(request.programs) > 1 && has_rank_program() && (has_mpirun() || joined_world());
   return ranks ? by_ranks(request) : alone(request);
 }
 
 Profile profile_of(const CalibrationRequest& request, std::span<const Sample> samples,
                    const std::optional<AnchorRates>& rates) {
+  if (!request.emulate.empty()) {
+    return with_transfers(load_profile(request.emulate), samples, request.id, request.network);
+  }
   const Machine machine = this_machine();
   auto facts = fingerprint(machine);
   facts.emplace_back("numbers", kNumbers);
@@ -116,7 +132,8 @@ Profile profile_of(const CalibrationRequest& request, std::span<const Sample> sa
        .fingerprint = std::move(facts),
        .memory_bytes = static_cast<double>(machine.memory_bytes) / most_ranks(request.programs),
        .seed = request.seed,
-       .rates = rates});
+       .rates = rates,
+       .network = request.network});
 }
 
 }  // namespace windtunnel

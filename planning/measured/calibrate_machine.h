@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/build_profile.h"
 #include "calibrate/sample.h"
 #include "models/cost/profile.h"
 #include "planning/simulate.h"
 #include "program/program.h"
+#include "scenarios/scenario.h"
 
 namespace windtunnel {
 
@@ -20,8 +22,10 @@ struct CalibrationRequest {
   std::vector<std::string> scenario_paths;
   std::string scenario_id;            // only this one of them; empty: all
   std::span<const Program> programs;  // of all these scenarios
+  CalibratedNetwork network{};
   double budget_s = 60.0;
   std::uint64_t seed = 1;
+  std::string emulate;  // profile whose kernels stand for those here; empty: they are measured
   std::string id;       // of the profile
   std::string samples;  // file kept for taking it up again; empty: none
   std::string storage_folder;
@@ -29,12 +33,23 @@ struct CalibrationRequest {
       [](const std::string&, double) {};
 };
 
-/// Throws InputError when a scenario is not of this machine's CPU.
-std::vector<Program> programs_to_calibrate(const std::vector<std::string>& scenario_paths);
+/// What scenarios need measured.
+struct CalibrationTargets {
+  std::vector<Program> programs;
+  CalibratedNetwork network;  // of the first scenario that has one
+};
 
-/// All of one calibration. Throws RunFailed, InputError, ExecutionError.
+/// Throws InputError when a scenario is not of this machine's CPU.
+CalibrationTargets targets_of(const std::vector<std::string>& scenario_paths);
+
+/// A cluster's network between nodes.
+CalibratedNetwork network_of(const Cluster& cluster);
+
+/// All of one calibration; with `emulate` transfers alone. Throws RunFailed, RunImpossible,
+/// InputError, ExecutionError.
 std::vector<Sample> measure_machine(const CalibrationRequest& request);
 
+/// With `emulate`, that profile with the transfers of `samples` in place of its own.
 /// `rates`: the machine's speed at which times are stated; none: the median of the samples'.
 Profile profile_of(const CalibrationRequest& request, std::span<const Sample> samples,
                    const std::optional<AnchorRates>& rates = std::nullopt);

@@ -55,6 +55,7 @@ Rehearsal rehearse(const Scenario& scenario, const RehearsalRequest& request) {
   CalibrationRequest calibration{.scenario_paths = {request.run.scenario_path},
                                  .scenario_id = request.run.id,
                                  .programs = {&lowered.program, 1},
+                                 .network = network_of(scenario.cluster),
                                  .budget_s = request.budget_s / rounds,
                                  .seed = request.run.seed,
                                  .id = "rehearsal",

@@ -48,6 +48,9 @@ std::vector<std::string> words_of(const RunRequest& request) {
                                  "--seed",
                                  std::to_string(request.seed)};
   if (!request.id.empty()) words.insert(words.end(), {"--id", request.id});
+  if (!request.emulate.empty()) {
+    words.insert(words.end(), {"--emulate", std::filesystem::absolute(request.emulate).string()});
+  }
   if (request.speeds) words.emplace_back("--speeds");
   if (request.recording == Recording::values) words.emplace_back("--values");
   return words;
@@ -55,7 +58,9 @@ std::vector<std::string> words_of(const RunRequest& request) {
 
 class Watch {
  public:
-  Watch(const RankLaunch& launch, const StatusBoard& board) : launch_(launch), board_(board) {}
+  Watch(const RankLaunch& launch, const StatusBoard& board,
+        const std::optional<JoinedWorld>& joined)
+      : launch_(launch), board_(board), joined_(joined) {}
 
   /// Until the ranks have ended. Throws RunFailed when they hang.
   ChildEnd wait(ChildProcess& child) {
@@ -71,7 +76,9 @@ class Watch {
       }
       const std::chrono::duration<double> still = Clock::now() - moved;
       if (still.count() > launch_.hang_after_s) {
-        const std::string text = hang_text(launch_.program, board_, launch_.hang_after_s);
+        const std::string text =
+            joined_ ? joined_hang_text(launch_.program, board_, joined_->rank, launch_.hang_after_s)
+                    : hang_text(launch_.program, board_, launch_.hang_after_s);
         child.end();
         throw RunFailed(text);
       }
@@ -91,6 +98,7 @@ class Watch {
 
   const RankLaunch& launch_;
   const StatusBoard& board_;
+  const std::optional<JoinedWorld>& joined_;
 };
 
 std::vector<RankOutcome> collect(const std::string& folder, int ranks) {
@@ -108,8 +116,32 @@ bool has_rank_program() {
   return std::filesystem::exists(rank_program(), none);
 }
 
+void require_own_ranks(const char* verb) {
+  const std::optional<JoinedWorld> world = joined_world();
+  if (!world) return;
+  refuse_file("",
+              fmt::format("{} starts ranks several times, and those of {} can be joined once", verb,
+                          world->launcher),
+              fmt::format("without {}; in its ranks: run, calibrate", world->launcher));
+}
+
 void launch_ranks(const RankLaunch& launch, const std::function<void(const std::string&)>& after) {
-  if (!has_mpirun()) {
+  const std::optional<JoinedWorld> joined = joined_world();
+  static bool has_joined = false;
+  if (joined && has_joined) {
+    refuse_file("",
+                fmt::format("ranks of {} can be joined once, and the file holds several scenarios",
+                            joined->launcher),
+                "name one with --id");
+  }
+  has_joined = joined.has_value();
+  if (joined && joined->ranks != launch.ranks) {
+    refuse_file("",
+                fmt::format("the plan has {} ranks, and {} started {}", launch.ranks,
+                            joined->launcher, joined->ranks),
+                fmt::format("start {} of them, or none: windtunnel starts its own", launch.ranks));
+  }
+  if (!joined && !has_mpirun()) {
     throw RunImpossible(
         "there is no mpirun on the PATH to start the ranks with\n"
         "  hint: sudo apt-get install -y openmpi-bin");
@@ -124,17 +156,24 @@ void launch_ranks(const RankLaunch& launch, const std::function<void(const std::
   StatusBoard board = StatusBoard::create(status_path(folder.path()), launch.ranks);
   words.insert(words.end(), launch.words.begin(), launch.words.end());
   words.insert(words.end(), {"--folder", folder.path()});
-  ChildCommand command = mpi_command({.ranks = launch.ranks,
-                                      .words = std::move(words),
-                                      .folder = folder.path(),
-                                      .output = output_path(folder.path())});
+  if (joined) words.emplace_back("--joined");
+  ChildCommand command = joined ? ChildCommand{.words = std::move(words),
+                                               .environment = {},
+                                               .output = output_path(folder.path())}
+                                : mpi_command({.ranks = launch.ranks,
+                                               .words = std::move(words),
+                                               .folder = folder.path(),
+                                               .output = output_path(folder.path())});
   command.environment.push_back("WINDTUNNEL_DATA=" + data_dir());
   ChildProcess child(command);
   folder.own_group(child.group());
-  const ChildEnd end = Watch(launch, board).wait(child);
+  const ChildEnd end = Watch(launch, board, joined).wait(child);
   if (end.status != 0) {
-    throw RunFailed(failure_text(launch.program, board, end, read_all(output_path(folder.path()))));
+    const std::string said = read_all(output_path(folder.path()));
+    throw RunFailed(joined ? joined_failure_text(launch.program, board, joined->rank, end, said)
+                           : failure_text(launch.program, board, end, said));
   }
+  if (joined && joined->rank != 0) throw FirstRankTells{};
   after(folder.path());
 }
 
@@ -149,12 +188,13 @@ std::vector<RankOutcome> run_program(const RunRequest& request, const Lowered& l
   return outcomes;
 }
 
-void require_executable(const Lowered& lowered) {
+void require_executable(const Lowered& lowered, bool emulated) {
   const Scenario& s = lowered.resolved.scenario;
-  if (s.cluster.device != "cpu") {
+  if (s.cluster.device != "cpu" && !emulated) {
     throw InputError({diagnostic_at(
         s, "cluster.device",
-        fmt::format("ranks run on the CPU device, not on {}", s.cluster.device), "device: cpu")});
+        fmt::format("ranks run on the CPU device, not on {}", s.cluster.device),
+        "device: cpu; or --emulate PROFILE, which takes kernels' times from a profile")});
   }
   if (const std::optional<std::string> wrong = find_unstorable(lowered.program)) {
     throw InputError({diagnostic_at(s, "plan.precision.compute",

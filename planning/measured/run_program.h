@@ -19,6 +19,7 @@ struct RunRequest {
   Recording recording = Recording::none;
   std::uint64_t seed = 1;
   double hang_after_s = 60.0;  // without any op finishing on any rank
+  std::string emulate;         // profile whose times kernels take instead of computing; empty: none
   bool speeds = false;         // measure the machine's speed around the steps
 };
 
@@ -43,8 +44,18 @@ struct RankLaunch {
 /// Whether this program was built with MPI.
 bool has_rank_program();
 
+/// This process was started as a rank by mpirun or srun, has done its part, and another one, the
+/// first, tells the result.
+struct FirstRankTells {};
+
+/// Throws InputError in a world that mpirun or srun started: its ranks can be joined once, and
+/// `verb` would start them several times.
+void require_own_ranks(const char* verb);
+
 /// Starts them and waits for their end, then calls `after` with the folder of their files, which is
-/// gone when this returns. Throws RunFailed, RunImpossible.
+/// gone when this returns. In a world that mpirun or srun started every process calls it, and each
+/// becomes the rank it was started as; `after` is called on the first, the others throw
+/// FirstRankTells. Throws RunFailed, RunImpossible, InputError when that world has another size.
 void launch_ranks(const RankLaunch& launch, const std::function<void(const std::string&)>& after);
 
 /// One outcome per rank, in rank order. `lowered`: the program of the request's scenario. Throws
@@ -53,6 +64,7 @@ void launch_ranks(const RankLaunch& launch, const std::function<void(const std::
 std::vector<RankOutcome> run_program(const RunRequest& request, const Lowered& lowered);
 
 /// Throws InputError, at the scenario's place, when the CPU device cannot execute its program.
-void require_executable(const Lowered& lowered);
+/// `emulated`: kernels are not, so they may be another device's.
+void require_executable(const Lowered& lowered, bool emulated = false);
 
 }  // namespace windtunnel

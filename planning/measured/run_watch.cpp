@@ -29,6 +29,7 @@ std::string place_of(const Program& program, const StatusBoard& board, int rank)
   if (state == RankState::not_started) return "not started";
   if (state == RankState::starting) return "starting";
   if (state == RankState::done) return "done";
+  if (status.progress.step < 0) return "at work before the first step";
   const Role* role = role_of(program, rank);
   const std::uint32_t call = status.progress.call, op = status.progress.op;
   if (role == nullptr || call >= role->calls.size() || op >= program.ops.size()) return "running";
@@ -83,6 +84,26 @@ std::string failure_text(const Program& program, const StatusBoard& board, const
   }
   return fmt::format("mpirun ended with status {}; its ranks were at{}\nit said:\n{}", end.status,
                      places(program, board, -1), launcher_said);
+}
+
+std::string joined_failure_text(const Program& program, const StatusBoard& board, int rank,
+                                const ChildEnd& end, const std::string& said) {
+  const RankStatus& status = board.rank(rank);
+  if (status.state == RankState::failed) {
+    return fmt::format("rank {} failed: {}", rank, status.failure.data());
+  }
+  const std::string place = place_of(program, board, rank);
+  if (end.signal != 0) {
+    return fmt::format("rank {} was ended by signal {}: {}", rank, end.signal, place);
+  }
+  return fmt::format("rank {} ended with status {}: {}\nit said:\n{}", rank, end.status, place,
+                     said);
+}
+
+std::string joined_hang_text(const Program& program, const StatusBoard& board, int rank,
+                             double seconds) {
+  return fmt::format("rank {} has finished no op for {:g} s: {}", rank, seconds,
+                     place_of(program, board, rank));
 }
 
 std::string hang_text(const Program& program, const StatusBoard& board, double seconds) {

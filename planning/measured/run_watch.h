@@ -18,4 +18,10 @@ std::string failure_text(const Program& program, const StatusBoard& board, const
 /// The same for ranks of which none has finished an op for `seconds`.
 std::string hang_text(const Program& program, const StatusBoard& board, double seconds);
 
+/// The same of one rank of a world that others started, as the process that watches it knows it.
+std::string joined_failure_text(const Program& program, const StatusBoard& board, int rank,
+                                const ChildEnd& end, const std::string& said);
+std::string joined_hang_text(const Program& program, const StatusBoard& board, int rank,
+                             double seconds);
+
 }  // namespace windtunnel

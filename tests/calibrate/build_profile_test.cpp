@@ -80,7 +80,7 @@ TEST(BuildProfile, StatesTimesAtTheSpeedAskedFor) {
               kBound * true_seconds(shape));
 }
 
-TEST(BuildProfile, NoiseAddsUpAsSquaresOfTheTimesOfAStep) {
+TEST(BuildProfile, NoiseIsThatOfHalfAStepsTime) {
   Sample brief = other(SampleKind::kernel, 1.0), lasting = other(SampleKind::kernel, 2.0);
   brief.shape = product(8, 8, 8);
   lasting.shape = product(16, 8, 8);
@@ -90,11 +90,10 @@ TEST(BuildProfile, NoiseAddsUpAsSquaresOfTheTimesOfAStep) {
   unused.shape = product(8, 8, 16);
   unused.noise = 5.0;
   const std::vector<Sample> all{brief, lasting, unused};
-  const std::vector<ShapeUse> uses{{.shape = brief.shape, .runs = 6},
+  const std::vector<ShapeUse> uses{{.shape = brief.shape, .runs = 3},
                                    {.shape = lasting.shape, .runs = 1},
                                    {.shape = unused.shape, .runs = 0}};
-  // sqrt((6 * 1 * 0.01 + 1 * 4 * 0.04) / (6 * 1 + 1 * 4))
-  EXPECT_DOUBLE_EQ(build_profile(all, uses, kFacts).calibration->noise, std::sqrt(0.022));
+  EXPECT_EQ(build_profile(all, uses, kFacts).calibration->noise, 0.1);  // 3 s of it, 2 s of 0.2
   EXPECT_EQ(build_profile(all, {}, kFacts).calibration->noise, 0.0);
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/counter_random.h"
@@ -26,10 +27,27 @@ TEST(Robust, DropsWhatTheRuleSays) {
 }
 
 TEST(Robust, MeanAndNoiseAreOfAll) {
-  const RobustSummary s = summarise(std::vector<double>{1, 1, 1, 1, 6});
+  const RobustSummary s = summarise(std::vector<double>{1, 1, 6, 1, 1});
   EXPECT_EQ(s.dropped, 1);
   EXPECT_EQ(s.mean, 2.0);
-  EXPECT_EQ(s.noise, 1.0);  // sqrt((4 * 1 + 16) / 5) / 2
+  // Two of the four steps from one to the next are 5, on average 2.5; sqrt(pi) / 2 * 2.5 / 2.
+  EXPECT_NEAR(s.noise, 1.1077836, 1e-7);
+}
+
+TEST(Robust, WhatLastsIsNoNoise) {
+  std::vector<double> values(200, 1.0);
+  std::fill(values.begin() + 100, values.end(), 2.0);
+  EXPECT_LT(summarise(values).noise, 0.01);
+}
+
+TEST(Robust, NoiseOfANormalIsItsDeviation) {
+  constexpr int kValues = 4000;
+  constexpr double kSigma = 0.1,
+                   kBound = 5.0 * kSigma / 63.0;  // its own error: about sigma / sqrt(n)
+  std::vector<double> values;
+  for (std::uint64_t i = 0; i < kValues; ++i)
+    values.push_back(1.0 + kSigma * to_normal(counter_hash(1, i)));
+  EXPECT_NEAR(summarise(values).noise, kSigma, kBound);
 }
 
 TEST(Robust, EqualValuesKeepEachOther) {

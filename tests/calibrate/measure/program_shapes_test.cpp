@@ -55,13 +55,13 @@ TEST(ProgramShapes, TransfersNameTheirRanks) {
   const auto hop = std::find_if(pipeline.transfers.begin(), pipeline.transfers.end(),
                                 [](const TransferUse& t) { return t.kind == CommKind::send_recv; });
   ASSERT_NE(hop, pipeline.transfers.end());
-  EXPECT_EQ(hop->ranks, (std::vector<int>{0, 1}));
+  EXPECT_EQ(hop->groups, (std::vector<std::vector<int>>{{0, 1}}));
   EXPECT_EQ(hop->bytes(), 4 * 2 * 16 * 32);
   EXPECT_EQ(hop->runs, 4);
 
   const ProgramShapes tensor = list_shapes(lowered("activation: gelu", "tp: 2", 2));
   EXPECT_TRUE(std::any_of(tensor.transfers.begin(), tensor.transfers.end(), [](const auto& t) {
-    return t.kind == CommKind::all_reduce && t.ranks.size() == 2 && t.bytes() == 4 * 2 * 16 * 32;
+    return t.kind == CommKind::all_reduce && t.ranks() == 2 && t.bytes() == 4 * 2 * 16 * 32;
   }));
   EXPECT_TRUE(list_shapes(lowered("activation: gelu", "tp: 1", 1)).transfers.empty());
 }

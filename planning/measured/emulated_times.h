@@ -1,0 +1,13 @@
+#pragma once
+// The times kernels take in an emulated run: the prices a simulation with the same profile gives
+// them, with the same noise from call to call.
+
+#include "models/cost/profile.h"
+#include "program/program.h"
+#include "runtime/emulated_compute.h"
+
+namespace windtunnel {
+
+EmulatedCompute emulated_times(const Program& program, const Profile& profile, std::uint64_t seed);
+
+}  // namespace windtunnel
