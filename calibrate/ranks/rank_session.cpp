@@ -90,8 +90,8 @@ class RankSession {
         file_(world.rank() == 0 ? calibration.samples : "", machine_line(machine_, "fp32")),
         sampler_(file_, anchor_) {
     find_curves();
-    communicator_ = make_mpi_communicator(world_, groups(), largest_bytes_,
-                                          c_.emulated ? Waiting::rests : Waiting::yields);
+    communicator_ =
+        make_mpi_communicator(world_, groups(), c_.emulated ? Waiting::rests : Waiting::yields);
   }
 
   void run() {
@@ -125,7 +125,6 @@ class RankSession {
                            .communicator = static_cast<int>(curves_.size()) + 1});
       }
       of_curve->second.push_back(use.bytes());
-      largest_bytes_ = std::max(largest_bytes_, use.bytes());
     }
     for (Curve& curve : curves_) {
       for (const std::int64_t size :
@@ -291,7 +290,6 @@ class RankSession {
   std::int64_t memory_;
   MeasurementPlan plan_;
   std::vector<Curve> curves_;
-  std::int64_t largest_bytes_ = 0;
   CpuDevice device_;
   Anchor anchor_;
   SampleFile file_;

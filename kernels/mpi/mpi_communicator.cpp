@@ -39,11 +39,8 @@ struct Job {
 
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(std::vector<MpiGroup> groups, std::int64_t scratch_bytes, Waiting waiting)
-      : groups_(std::move(groups)),
-        scratch_(static_cast<std::size_t>(scratch_bytes)),
-        waiting_(waiting),
-        thread_([this] { run(); }) {}
+  MpiCommunicator(std::vector<MpiGroup> groups, Waiting waiting)
+      : groups_(std::move(groups)), waiting_(waiting), thread_([this] { run(); }) {}
 
   ~MpiCommunicator() override {
     {
@@ -136,9 +133,11 @@ class MpiCommunicator final : public Communicator {
   void start(Ticket ticket, Job& job) {
     try {
       const MpiGroup& group = groups_[static_cast<std::size_t>(job.group)];
-      CHECK(scratch_bytes(job.part, group.members()) <= static_cast<std::int64_t>(scratch_.size()),
-            "scratch was sized for the program's transfers");
-      job.request = post(job.part, group, scratch_.data());
+      // One collective of a communicator is under way at a time.
+      std::vector<char>& scratch = scratch_[job.group];
+      const auto bytes = static_cast<std::size_t>(scratch_bytes(job.part));
+      if (scratch.size() < bytes) scratch.resize(bytes);
+      job.request = post(job.part, group, scratch.data());
     } catch (const std::exception& error) {
       job.error = error.what();
     }
@@ -155,7 +154,8 @@ class MpiCommunicator final : public Communicator {
         if (status == MPI_SUCCESS && flag == 0) continue;
         try {
           check_mpi(status, "MPI_Test");
-          complete(job->part, groups_[static_cast<std::size_t>(job->group)], scratch_.data());
+          complete(job->part, groups_[static_cast<std::size_t>(job->group)],
+                   scratch_[job->group].data());
         } catch (const std::exception& error) {
           job->error = error.what();
         }
@@ -176,7 +176,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   std::vector<MpiGroup> groups_;
-  std::vector<char> scratch_;
+  std::map<int, std::vector<char>> scratch_;  // by group; of the thread
   Waiting waiting_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -194,7 +194,7 @@ class MpiCommunicator final : public Communicator {
 
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiWorld& world,
                                                     std::vector<GroupMembers> groups,
-                                                    std::int64_t scratch_bytes, Waiting waiting) {
+                                                    Waiting waiting) {
   std::vector<MpiGroup> made;
   for (GroupMembers& g : groups) {
     MpiGroup group{.ranks = std::move(g.ranks)};
@@ -207,7 +207,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(const MpiWorld& world,
     }
     made.push_back(std::move(group));
   }
-  return std::make_unique<MpiCommunicator>(std::move(made), scratch_bytes, waiting);
+  return std::make_unique<MpiCommunicator>(std::move(made), waiting);
 }
 
 }  // namespace windtunnel

@@ -22,11 +22,10 @@ enum class Waiting : std::uint8_t {
 };
 
 /// Makes the groups' communicators: to be called by every rank of the world at the same time, with
-/// the same communicators in the same order. `scratch_bytes`: the largest result of a
-/// reduce_scatter that is written into its own input.
+/// the same communicators in the same order. A communicator takes memory of its own for its largest
+/// reduce_scatter, when that first comes.
 std::unique_ptr<Communicator> make_mpi_communicator(const MpiWorld& world,
                                                     std::vector<GroupMembers> groups,
-                                                    std::int64_t scratch_bytes,
                                                     Waiting waiting = Waiting::yields);
 
 }  // namespace windtunnel

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace windtunnel {
 
@@ -33,7 +34,17 @@ int members_of(MPI_Comm comm) {
   return members;
 }
 
+thread_local bool next_reduces = false;
+
+WireKind kind_of_exchange() {
+  return std::exchange(next_reduces, false) ? WireKind::reduce_scatter : WireKind::all_to_all;
+}
+
 }  // namespace
+
+void count_as_reduce_scatter() {
+  next_reduces = true;
+}
 
 std::vector<WireCount> take_wire_counts() {
   std::vector<WireCount> taken;
@@ -62,16 +73,9 @@ int MPI_Iallgather(const void* in, int in_elements, MPI_Datatype in_type, void* 
   return PMPI_Iallgather(in, in_elements, in_type, out, out_elements, out_type, comm, request);
 }
 
-int MPI_Ireduce_scatter_block(const void* in, void* out, int elements, MPI_Datatype type, MPI_Op op,
-                              MPI_Comm comm, MPI_Request* request) {
-  windtunnel::count(comm, WireKind::reduce_scatter,
-                    std::int64_t{elements} * windtunnel::members_of(comm), type);
-  return PMPI_Ireduce_scatter_block(in, out, elements, type, op, comm, request);
-}
-
 int MPI_Ialltoall(const void* in, int in_elements, MPI_Datatype in_type, void* out,
                   int out_elements, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
-  windtunnel::count(comm, WireKind::all_to_all,
+  windtunnel::count(comm, windtunnel::kind_of_exchange(),
                     std::int64_t{in_elements} * windtunnel::members_of(comm), in_type);
   return PMPI_Ialltoall(in, in_elements, in_type, out, out_elements, out_type, comm, request);
 }

@@ -25,4 +25,7 @@ struct WireCount {
 /// Not while transfers are under way.
 std::vector<WireCount> take_wire_counts();
 
+/// The next all-to-all of this thread carries a reduce_scatter and counts as one.
+void count_as_reduce_scatter();
+
 }  // namespace windtunnel

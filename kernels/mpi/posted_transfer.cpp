@@ -8,6 +8,7 @@
 
 #include "kernels/device/transfer_math.h"
 #include "kernels/mpi/mpi_call.h"
+#include "kernels/mpi/mpi_counts.h"
 
 namespace windtunnel {
 
@@ -43,12 +44,6 @@ const char* at(const void* data, std::int64_t bytes) {
   return static_cast<const char*>(data) + bytes;
 }
 
-bool writes_into_input(const TransferPart& part) {
-  const char* in = at(part.in, 0);
-  const char* end = at(part.in, part.elements * bytes_of(part.type));
-  return part.out >= in && part.out < end;
-}
-
 int peer_place(const MpiGroup& group, int peer) {
   return static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), peer) -
                           group.ranks.begin());
@@ -68,11 +63,26 @@ void finish_sum(const TransferPart& part, std::int64_t elements, int members) {
   });
 }
 
+/// The members' parts of this rank's share, in member order.
+void sum_shares(const TransferPart& part, std::int64_t share, int members, const void* scratch) {
+  with_number_of(part.type, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = static_cast<const T*>(scratch);
+    T* out = static_cast<T*>(part.out);
+    std::copy(from, from + share, out);
+    for (int m = 1; m < members; ++m) {
+      const T* theirs = from + m * share;
+      for (std::int64_t i = 0; i < share; ++i) {
+        out[i] = reduce_two(part.reduction, out[i], theirs[i]);
+      }
+    }
+  });
+}
+
 }  // namespace
 
-std::int64_t scratch_bytes(const TransferPart& part, int members) {
-  if (part.kind != WireKind::reduce_scatter || !writes_into_input(part)) return 0;
-  return part.elements / members * bytes_of(part.type);
+std::int64_t scratch_bytes(const TransferPart& part) {
+  return part.kind == WireKind::reduce_scatter ? part.elements * bytes_of(part.type) : 0;
 }
 
 MPI_Request post(const TransferPart& part, const MpiGroup& group, void* scratch) {
@@ -95,8 +105,8 @@ MPI_Request post(const TransferPart& part, const MpiGroup& group, void* scratch)
       break;
     }
     case WireKind::reduce_scatter:
-      status = MPI_Ireduce_scatter_block(part.in, writes_into_input(part) ? scratch : part.out,
-                                         share, type, op_of(part.reduction), group.comm, &request);
+      count_as_reduce_scatter();
+      status = MPI_Ialltoall(part.in, share, type, scratch, share, type, group.comm, &request);
       break;
     case WireKind::all_to_all:
       status = MPI_Ialltoall(in, share, type, part.out, share, type, group.comm, &request);
@@ -122,11 +132,10 @@ MPI_Request post(const TransferPart& part, const MpiGroup& group, void* scratch)
 
 void complete(const TransferPart& part, const MpiGroup& group, const void* scratch) {
   const int n = group.members();
-  if (part.kind == WireKind::reduce_scatter && writes_into_input(part)) {
-    std::memcpy(part.out, scratch, static_cast<std::size_t>(scratch_bytes(part, n)));
-  }
   if (part.kind == WireKind::all_reduce) finish_sum(part, part.elements, n);
-  if (part.kind == WireKind::reduce_scatter) finish_sum(part, part.elements / n, n);
+  if (part.kind != WireKind::reduce_scatter) return;
+  sum_shares(part, part.elements / n, n, scratch);
+  finish_sum(part, part.elements / n, n);
 }
 
 }  // namespace windtunnel

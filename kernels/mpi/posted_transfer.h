@@ -19,15 +19,16 @@ struct MpiGroup {
   int members() const { return static_cast<int>(ranks.size()); }
 };
 
-/// Posts the transfer. `scratch`: room for the result of a reduce_scatter written into its own
-/// input. Throws TransferError.
+/// Posts the transfer. `scratch`: room of `scratch_bytes`. A reduce_scatter is an exchange of
+/// shares that every member adds up when it has them: (n-1)/n of the tensor leaves and comes, the
+/// least there is, where OpenMPI 4.1's nonblocking one goes through one member. Throws
+/// TransferError.
 MPI_Request post(const TransferPart& part, const MpiGroup& group, void* scratch);
 
-/// After the request has ended: averages, reduces sums of field elements, moves what lies in
-/// scratch.
+/// After the request has ended: adds up shares, averages, reduces sums of field elements.
 void complete(const TransferPart& part, const MpiGroup& group, const void* scratch);
 
 /// Bytes of scratch that posting the transfer takes; 0 for most.
-std::int64_t scratch_bytes(const TransferPart& part, int members);
+std::int64_t scratch_bytes(const TransferPart& part);
 
 }  // namespace windtunnel

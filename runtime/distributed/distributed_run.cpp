@@ -17,17 +17,6 @@ namespace windtunnel {
 
 namespace {
 
-/// Largest result of a reduce_scatter in the program: room for one written into its own input.
-std::int64_t largest_scatter(const Program& program) {
-  std::int64_t largest = 0;
-  for (const Op& op : program.ops) {
-    if (op.kind != OpKind::collective || op.collective != Collective::reduce_scatter) continue;
-    const int n = group_size(program.mesh, program.comms[op.comm]);
-    largest = std::max(largest, op.elements / n * 8);
-  }
-  return largest;
-}
-
 std::vector<WireTraffic> traffic_of(const std::vector<WireCount>& counts) {
   std::vector<WireTraffic> traffic;
   for (const WireCount& c : counts) {
@@ -64,9 +53,8 @@ template <class T>
 RankOutcome run_numbers(const DistributedRun& run, const MpiWorld& world, RankStatus& status) {
   const int rank = world.rank();
   const std::vector<GroupMembers> groups = groups_of(run.program, rank);
-  const std::unique_ptr<Communicator> communicator =
-      make_mpi_communicator(world, groups, largest_scatter(run.program),
-                            run.emulated == nullptr ? Waiting::yields : Waiting::rests);
+  const std::unique_ptr<Communicator> communicator = make_mpi_communicator(
+      world, groups, run.emulated == nullptr ? Waiting::yields : Waiting::rests);
   const std::string wrong = probe_groups(*communicator, groups, rank);
   if (!wrong.empty()) throw ExecutionError(wrong);
   CpuDevice device({.streams = static_cast<int>(Stream::count),

@@ -23,7 +23,7 @@ make_hosts "$nic" "$uplink"
 cd "$hosts_folder"
 cp "$scenario" plan.yaml
 "$program" calibrate --for "$kernels" --budget 15s -o kernels.profile.json >kernels.txt
-mpirun_on_hosts "$program" calibrate --for plan.yaml --emulate kernels.profile.json \
+mpirun_on_hosts "$program" calibrate --for plan.yaml --emulate kernels.profile.json --budget 40s \
   -o hosts.profile.json >hosts.txt
 mpirun_on_hosts "$program" run plan.yaml --emulate hosts.profile.json --steps "$steps" --json \
   >run.json

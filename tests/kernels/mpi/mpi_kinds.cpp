@@ -34,9 +34,8 @@ int check_world() {
   {
     std::vector<int> all;
     for (int r = 0; r < world.size(); ++r) all.push_back(r);
-    constexpr std::int64_t kScratch = 4096;  // more than any part here
     const std::unique_ptr<Communicator> communicator =
-        make_mpi_communicator(world, {{.name = "all", .ranks = all}}, kScratch);
+        make_mpi_communicator(world, {{.name = "all", .ranks = all}});
     wrong += check_kinds<float>(*communicator, world.rank(), world.size());
     wrong += check_kinds<double>(*communicator, world.rank(), world.size());
     wrong += check_kinds<reference::Field>(*communicator, world.rank(), world.size());
