@@ -24,7 +24,7 @@ namespace {
 
 using Ticket = Communicator::Ticket;
 
-constexpr auto kRest = std::chrono::microseconds(200);
+constexpr auto kRest = std::chrono::microseconds(50);
 
 /// Collectives of a communicator, or messages of one direction with one peer.
 using QueueKey = std::tuple<int, WireKind, int>;

@@ -163,6 +163,36 @@ TEST(BuildProfile, HostStorageTransfersAndOverlap) {
   EXPECT_EQ(p.calibration->overlap->collective_beside_compute, 0.6);
 }
 
+TEST(BuildProfile, CurvesOverNodesAreTheNetworks) {
+  std::vector<Sample> all{samples().front()};
+  all.front().before = all.front().after = {.flops_per_s = 2 * kReference.flops_per_s,
+                                            .bytes_per_s = 2 * kReference.bytes_per_s};
+  for (const int nodes : {1, 2}) {
+    all.push_back(other(SampleKind::transfer, 1e-3));
+    all.back().transfer = CommKind::all_reduce;
+    all.back().ranks = 2;
+    all.back().nodes = nodes;
+    all.back().bytes = 1 << 20;
+  }
+  ProfileFacts facts = kFacts;
+  facts.rates = AnchorRates{.flops_per_s = 2 * kReference.flops_per_s,
+                            .bytes_per_s = 2 * kReference.bytes_per_s};
+  facts.network = {.type = NetworkType::tcp, .nic_bandwidth = 5e7};
+  const Profile p = build_profile(all, {}, facts);
+  ASSERT_EQ(p.curves.size(), 2U);
+  EXPECT_EQ(p.curves[0].network, NetworkType::none);
+  EXPECT_NEAR(p.curves[0].points[0].second, 5e-4, 1e-9) << "memory goes with the machine's speed";
+  EXPECT_EQ(p.curves[1].nodes, 2);
+  EXPECT_EQ(p.curves[1].network, NetworkType::tcp);
+  EXPECT_EQ(p.curves[1].nic_bandwidth, 5e7);
+  EXPECT_NEAR(p.curves[1].points[0].second, 1e-3, 1e-9) << "a network does not";
+  const Profile links = with_transfers(p, std::vector<Sample>{all.back()}, "links", facts.network);
+  EXPECT_EQ(links.id, "links");
+  ASSERT_EQ(links.curves.size(), 1U);
+  EXPECT_EQ(links.curves[0].nodes, 2);
+  EXPECT_EQ(links.calibration->measured.size(), p.calibration->measured.size());
+}
+
 TEST(BuildProfile, SaysWhatWasNotMeasured) {
   const std::vector<Sample> all = samples();
   const std::vector<ShapeUse> wanted = {

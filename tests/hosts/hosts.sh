@@ -4,17 +4,19 @@
 #   host 0 --nic--> leaf 0 --uplink--> spine <--uplink-- leaf 1 <--nic-- host 1, and so on
 #
 #   hosts_possible               why not, on standard output; status 1 when it cannot be done
-#   make_hosts NIC UPLINK        eight hosts; rates as tc writes them ("200mbit"), both directions
+#   make_hosts NIC UPLINK        eight hosts; megabits a second, both directions
 #   remove_hosts
 #   mpirun_on_hosts WORD...      mpirun with a rank on each host, over TCP between them
 #
-# A rate is a token bucket (tc tbf) where packets leave, at both ends of a link. Each host has a leaf
+# A rate is a token bucket (tc htb) where packets leave, at both ends of a link. Each host has a leaf
 # of its own, so an uplink is a host's even part of what a larger leaf's hosts share: what a
 # scenario's `oversubscription` means. Set before sourcing: hosts_folder (for files).
 
 hosts_count=8
 hosts_prefix=wt$$
 hosts_net=10.77.0
+# What passes at full speed after a pause is short, under a millisecond.
+hosts_bucket="burst 16kb cburst 16kb quantum 20000"
 hosts_mtu=9000  # fewer packets: eight hosts and nine switches share this machine's cores
 
 hosts_possible() {
@@ -29,9 +31,9 @@ hosts_possible() {
   local reason=
   if ! { ip netns exec "$hosts_prefix-try" ip link add try0 type veth peer name try1 &&
     ip netns exec "$hosts_prefix-try" ip link add tryb type bridge &&
-    ip netns exec "$hosts_prefix-try" tc qdisc add dev try0 root tbf rate 1mbit burst 16kb limit 64kb
+    limit 10 try0 ip netns exec "$hosts_prefix-try"
   } 2>/dev/null; then
-    reason="this kernel has no veth, bridge or tbf"
+    reason="this kernel has no veth, bridge, htb or u32"
   fi
   ip netns del "$hosts_prefix-try"
   [[ -z $reason ]] || { echo "$reason"; return 1; }
@@ -41,11 +43,18 @@ in_switch() {
   ip netns exec "$hosts_prefix-switch" "$@"
 }
 
-limit() { # rate, then how to run tc there, then the device
-  local rate=$1 device=${*: -1}
-  # What passes at full speed after a pause is short, under a millisecond; the queue is deep enough
-  # not to drop, TCP's windows bound what waits in it.
-  "${@:2:$#-2}" tc qdisc add dev "$device" root tbf rate "$rate" burst 16kb limit 8mb
+# Acknowledgements (packets under 128 bytes) go first: behind the data of the other direction they
+# would hold up the data they acknowledge, which halves what TCP reaches both ways at once.
+limit() { # megabits a second, the device, then how to run tc there
+  local rate=$1 device=$2
+  shift 2
+  "$@" tc qdisc add dev "$device" root handle 1: htb default 10
+  "$@" tc class add dev "$device" parent 1: classid 1:1 htb rate "${rate}mbit" $hosts_bucket
+  "$@" tc class add dev "$device" parent 1:1 classid 1:10 htb rate "$((rate - 1))mbit" \
+    ceil "${rate}mbit" prio 1 $hosts_bucket
+  "$@" tc class add dev "$device" parent 1:1 classid 1:20 htb rate 1mbit \
+    ceil "${rate}mbit" prio 0 $hosts_bucket
+  "$@" tc filter add dev "$device" parent 1: protocol ip u32 match u16 0 0xff80 at 2 flowid 1:20
 }
 
 make_hosts() {
@@ -66,21 +75,24 @@ make_hosts() {
     in_switch ip link set "port$i" master "leaf$i" up
     ip netns exec "$host" ip address add "$hosts_net.$((i + 1))/24" dev nic
     ip netns exec "$host" ip link set lo up
+    ip netns exec "$host" sh -c 'echo 0 >/proc/sys/net/ipv4/tcp_slow_start_after_idle'
     ip netns exec "$host" ip link set nic up
-    limit "$nic" ip netns exec "$host" nic
-    limit "$nic" in_switch "port$i"
-    limit "$uplink" in_switch "up$i"
-    limit "$uplink" in_switch "down$i"
+    limit "$nic" nic ip netns exec "$host"
+    limit "$nic" "port$i" in_switch
+    limit "$uplink" "up$i" in_switch
+    limit "$uplink" "down$i" in_switch
   done
-  # What mpirun starts daemons with: ADDRESS COMMAND...
+  # What mpirun starts daemons with: ADDRESS COMMAND... A host has its own folder for temporary files:
+  # daemons that take each other's host for theirs would make the same session folder at once.
   cat >"$hosts_folder/agent" <<AGENT
 #!/bin/sh
-host=\${1##*.}
+host=\$((\${1##*.} - 1))
 shift
-exec ip netns exec $hosts_prefix-h\$((host - 1)) sh -c "\$*"
+TMPDIR=$hosts_folder/tmp\$host exec ip netns exec $hosts_prefix-h\$host sh -c "\$*"
 AGENT
   chmod +x "$hosts_folder/agent"
   for ((i = 0; i < hosts_count; ++i)); do
+    mkdir "$hosts_folder/tmp$i"
     echo "$hosts_net.$((i + 1)) slots=1"
   done >"$hosts_folder/hostfile"
 }
@@ -96,12 +108,12 @@ remove_hosts() {
 # All-reduces by recursive doubling: its members end together, where the default's root leaves early
 # and would wait at the next one.
 mpirun_on_hosts() {
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 TMPDIR=$hosts_folder/tmp0 \
     ip netns exec "$hosts_prefix-h0" mpirun -np "$hosts_count" \
     --hostfile "$hosts_folder/hostfile" --map-by slot --bind-to none \
     --mca mpi_yield_when_idle 1 --mca plm_rsh_agent "$hosts_folder/agent" \
     --mca plm_rsh_no_tree_spawn 1 --mca coll_libnbc_iallreduce_algorithm 4 \
-    --mca pml ob1 --mca btl tcp,self \
+    --mca pml ob1 --mca btl tcp,self --mca btl_tcp_flags 1 \
     --mca btl_tcp_if_include "$hosts_net.0/24" --mca oob_tcp_if_include "$hosts_net.0/24" \
-    --mca orte_tmpdir_base "$hosts_folder" "$@" </dev/null
+    "$@" </dev/null
 }

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include "tests/cli/program.h"
 #include "tests/runtime/run_scenarios.h"
@@ -115,6 +117,28 @@ TEST_P(EndedProgram, TakesAlongALauncherThatStarts) {
 
 INSTANTIATE_TEST_SUITE_P(Signals, EndedProgram, testing::Values(SIGKILL, SIGTERM, SIGINT),
                          [](const auto& row) { return "signal_" + std::to_string(row.param); });
+
+/// A calibration that is ended leaves whole samples to go on from, and no profile.
+TEST_P(EndedProgram, CalibrationLeavesWholeSamples) {
+  const std::string samples = (folder / "s.samples").string();
+  const std::string profile = (folder / "p.profile.json").string();
+  StartedRun run(folder, {"calibrate", "--for", (folder / "s.yaml").string(), "--budget", "600s",
+                          "--samples", samples, "-o", profile});
+  ASSERT_TRUE(comes_true([&] {
+    std::ifstream in(samples);
+    return std::count(std::istreambuf_iterator<char>(in), {}, '\n') > 3;
+  })) << run.err();
+  const std::string place = run.private_folder();
+  kill(run.program(), GetParam());
+  EXPECT_EQ(run.wait(), -GetParam());
+  expect_nothing_left(run, place);
+  EXPECT_FALSE(fs::exists(profile));
+  const std::string text = read_file(samples);
+  EXPECT_EQ(text.back(), '\n');
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    EXPECT_EQ(entry.path().filename().string().find("p.profile.json."), std::string::npos);
+  }
+}
 
 TEST_F(EndedRun, ByARankThatHangs) {
   StartedRun run(folder, words("5"));

@@ -63,5 +63,28 @@ TEST(CalibratedTransfer, OneRankAndNothingAreFree) {
   EXPECT_EQ(cost(CommKind::all_reduce, 4, 0).time.value, 0.0);
 }
 
+TEST(CalibratedTransfer, ACurveOverNodesIsNoneOfANode) {
+  Profile p = profile();
+  p.curves.push_back({.kind = CommKind::all_reduce,
+                      .ranks = 4,
+                      .nodes = 2,
+                      .network = NetworkType::tcp,
+                      .sigma = 0.05,
+                      .points = {{4, 1e-4}, {1 << 20, 1e-1}}});
+  const auto over = [&](int ranks, int nodes) {
+    return calibrated_transfer_cost(
+        p, {CommKind::all_reduce, 1 << 20, {.ranks = ranks, .nodes = nodes}});
+  };
+  EXPECT_EQ(over(4, 1).time.value, 1e-3);
+  EXPECT_EQ(over(4, 2).time.value, 1e-1);
+  EXPECT_EQ(over(4, 2).cls, CostClass::network);
+  EXPECT_EQ(over(4, 2).origin.basis, Basis::measured);
+  // Others of a network move what each rank moves: 2 (n-1)/n of the tensor.
+  EXPECT_NEAR(over(8, 4).time.value, 1e-1 * (7.0 / 8.0) / (3.0 / 4.0), kRounding);
+  EXPECT_EQ(over(8, 4).origin.basis, Basis::near);
+  p.curves.pop_back();
+  EXPECT_EQ(over(4, 2).origin.basis, Basis::assumed) << "memory says nothing of a network";
+}
+
 }  // namespace
 }  // namespace windtunnel
