@@ -6,6 +6,7 @@
 #include "planning/measured/measured_step.h"
 #include "planning/measured/run_program.h"
 #include "planning/measured/verify_run.h"
+#include "planning/require_prices.h"
 #include "report/chrome_trace.h"
 #include "report/step_json.h"
 #include "report/step_text.h"
@@ -25,7 +26,7 @@ Answer measure(const Scenario& scenario, const Options& options) {
   const Lowered lowered = lower_scenario(scenario);
   const bool emulated = !options.emulate.empty();
   require_executable(lowered, emulated);
-  if (emulated) load_profile(options.emulate);  // what is wrong with it is told before ranks start
+  if (emulated) require_kernel_prices(lowered, load_profile(options.emulate));
   MeasuredRun run = measured_run(lowered, run_program(run_request(scenario, options), lowered));
   if (emulated) note_emulation(run.report, options.emulate);
   if (!options.trace.empty()) write_chrome_trace(lowered.program, run.trace, options.trace);

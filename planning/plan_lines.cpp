@@ -43,7 +43,7 @@ void fill_plan_lines(StepReport& report, const ResolvedScenario& r) {
                                     s.cluster.devices_per_node);
   if (s.cluster.network) {
     report.cluster_line +=
-        fmt::format(", {} NICs of {:.0f} Gbit/s a node", s.cluster.network->nics_per_node,
+        fmt::format(", {} NICs of {:g} Gbit/s a node", s.cluster.network->nics_per_node,
                     s.cluster.network->nic_bandwidth.value * 8e-9);
   }
   report.plan_line = fmt::format("{}; {} micro-batches of {} x {} tokens", plan_text(r.plan),

@@ -44,22 +44,23 @@ bool has_transfers(const Program& program) {
 
 }  // namespace
 
-void require_prices(const Lowered& lowered, const Profile& profile) {
+void require_kernel_prices(const Lowered& lowered, const Profile& profile) {
   const Scenario& s = lowered.resolved.scenario;
-  if (profile.calibration) {
-    require_kernels(s, lowered.program, profile);
-    if (has_transfers(lowered.program) && profile.curves.empty()) {
-      refuse(s, "profile", "the profile has no time of transfers between ranks",
-             "a calibration with several ranks measures them");
-    }
-    return;
-  }
+  if (profile.calibration) return require_kernels(s, lowered.program, profile);
   const Dtype compute = lowered.resolved.plan.compute;
   if (has_peak_rate(profile, compute)) return;
   refuse(s, "plan.precision.compute",
          fmt::format("the profile of {} has no rate of {} products", s.cluster.device,
                      name_of(compute)),
          "a type the profile lists under chip.tensor_flops");
+}
+
+void require_prices(const Lowered& lowered, const Profile& profile) {
+  const Scenario& s = lowered.resolved.scenario;
+  require_kernel_prices(lowered, profile);
+  if (!profile.calibration || !profile.curves.empty() || !has_transfers(lowered.program)) return;
+  refuse(s, "profile", "the profile has no time of transfers between ranks",
+         "a calibration with several ranks measures them");
 }
 
 }  // namespace windtunnel

@@ -10,4 +10,7 @@ namespace windtunnel {
 /// a calibration has no price for some of the program's kernels or for its transfers.
 void require_prices(const Lowered& lowered, const Profile& profile);
 
+/// The same of kernels alone.
+void require_kernel_prices(const Lowered& lowered, const Profile& profile);
+
 }  // namespace windtunnel

@@ -73,13 +73,19 @@ int nodes_of(const std::vector<std::vector<int>>& groups, const std::vector<int>
   return static_cast<int>(most);
 }
 
+/// Those that share this rank's machine.
+std::int64_t ranks_here(const MpiWorld& world) {
+  const std::vector<int> nodes = world.nodes();
+  return std::count(nodes.begin(), nodes.end(), nodes[static_cast<std::size_t>(world.rank())]);
+}
+
 class RankSession {
  public:
   RankSession(const RankCalibration& calibration, const MpiWorld& world)
       : c_(calibration),
         world_(world),
         machine_(this_machine()),
-        memory_(machine_.memory_bytes / world.size()),
+        memory_(machine_.memory_bytes / ranks_here(world)),
         plan_(plan_measurements(
             calibration.programs,
             {.seed = calibration.seed,

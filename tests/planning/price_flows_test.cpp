@@ -122,6 +122,17 @@ TEST(PriceFlows, FoldedEqualsUnfoldedWhereTheyShare) {
   }
 }
 
+TEST(PriceFlows, ANoisyStepTakesEachGroupsFlow) {
+  Priced p(scenario(kTensorOverNodes, 4));
+  const StepTiming exact = p.step(p.flows(Ranks::all), Ranks::all);
+  p.priced.costs.jitter = {.sigma = 0.01, .seed = 1};
+  const StepTiming noisy = p.step(p.flows(Ranks::all), Ranks::folded);  // noise takes all ranks
+  EXPECT_GT(noisy.sharing.slowed, 0);
+  EXPECT_NEAR(static_cast<double>(noisy.step_time[0]) / static_cast<double>(exact.step_time[0]),
+              1.0, 0.05);
+  EXPECT_THROW(p.step(p.flows(Ranks::folded), Ranks::folded), std::logic_error);
+}
+
 TEST(PriceFlows, SimulateSharesTheNetworkWherePassesWaitForIt) {
   const auto step_time = [](const Scenario& s, NetworkSharing sharing) {
     return simulate(s, {.draws = 0, .sharing = sharing}).report.step_time_s;

@@ -61,13 +61,19 @@ TEST_F(Joined, WhatStartsRanksSeveralTimesIsRefused) {
 
 /// The one that watches a killed rank says so, and mpirun ends the others.
 TEST_F(Joined, ADeadRankIsTold) {
-  const Finished f =
-      shell(std::string(kStart) +
-            "2 $WINDTUNNEL run s.yaml --steps 100000 >out 2>err & "
-            "for i in $(seq 600); do grep -qs x out; "
-            "ranks=$(pgrep -f \"windtunnel-rank $PWD/s.yaml\" | wc -l); [ $ranks -ge 2 ] && break; "
-            "sleep 0.1; done; "
-            "while pkill -9 -n -f \"windtunnel-rank $PWD/s.yaml\"; do :; done; wait; cat err");
+  const Finished f = shell(
+      "ranks() {\n"
+      "  for p in /proc/[0-9]*; do\n"
+      "    tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q \"[w]indtunnel-rank $PWD/s.yaml\" &&\n"
+      "      echo ${p#/proc/}\n"
+      "  done\n"
+      "}\n" +
+      std::string(kStart) +
+      "2 $WINDTUNNEL run s.yaml --steps 100000 >out 2>err &\n"
+      "until [ $(ranks | wc -l) = 2 ]; do kill -0 $! || exit 1; sleep 0.1; done\n"
+      "kill -9 $(ranks | head -n 1)\n"
+      "wait; cat err");
+  EXPECT_EQ(f.exit_code, 0);
   expect_contains(f.out, "was ended by signal 9");
 }
 
