@@ -29,7 +29,7 @@ int most_ranks(std::span<const Program> programs) {
 std::vector<ShapeUse> shapes_of(std::span<const Program> programs) {
   std::vector<ShapeUse> uses;
   for (const Program& program : programs) {
-    for (ShapeUse& use : list_shapes(program).kernels) uses.push_back(std::move(use));
+    for (const ShapeUse& use : list_shapes(program).kernels) uses.push_back(use);
   }
   return uses;
 }
