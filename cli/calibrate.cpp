@@ -6,6 +6,7 @@
 
 #include "calibrate/calibration_text.h"
 #include "cli/exit_code.h"
+#include "cli/rank_answers.h"
 #include "cli/trace_target.h"
 #include "cli/verb.h"
 #include "core/atomic_file.h"
@@ -77,22 +78,13 @@ int run_calibrate(const Options& options, Output& output) {
   }
   const CalibrationTargets targets = targets_of(options.scenarios);
   AtomicFile target(options.output);  // a place that cannot be written to is told before measuring
-  Profile profile;
-  try {
-    profile = measure(options, output, targets);
-  } catch (const RunImpossible& error) {
-    output.diagnostic(fmt::format("error: {}\n", error.what()));
-    return kExitMissing;
-  } catch (const FirstRankTells&) {
+  return tell_of_ranks(output, [&] {
+    const Profile profile = measure(options, output, targets);
+    target.write(calibrated_profile_text(profile));
+    target.commit();
+    output.result(calibration_text(profile));
     return kExitOk;
-  } catch (const RunFailed& error) {
-    output.diagnostic(fmt::format("error: {}\n", error.what()));
-    return kExitRunFailed;
-  }
-  target.write(calibrated_profile_text(profile));
-  target.commit();
-  output.result(calibration_text(profile));
-  return kExitOk;
+  });
 }
 
 }  // namespace windtunnel

@@ -16,9 +16,9 @@ RunRequest run_request(const Scenario& scenario, const Options& options) {
           .emulate = options.emulate};
 }
 
-int answer_by_ranks(const Options& options, Output& output, const AnswerScenario& answer) {
+int tell_of_ranks(Output& output, const std::function<int()>& body) {
   try {
-    return answer_scenarios(options, output, answer);
+    return body();
   } catch (const RunImpossible& error) {
     output.diagnostic(fmt::format("error: {}\n", error.what()));
     return kExitMissing;
@@ -28,6 +28,10 @@ int answer_by_ranks(const Options& options, Output& output, const AnswerScenario
     output.diagnostic(fmt::format("error: {}\n", error.what()));
     return kExitRunFailed;
   }
+}
+
+int answer_by_ranks(const Options& options, Output& output, const AnswerScenario& answer) {
+  return tell_of_ranks(output, [&] { return answer_scenarios(options, output, answer); });
 }
 
 }  // namespace windtunnel

@@ -37,13 +37,10 @@ void write_traces(const Rehearsal& r, const std::string& path) {
 }
 
 Answer answer_rehearsal(const Scenario& scenario, const Options& options, Output& output) {
+  RunRequest run = run_request(scenario, options);
+  run.steps = options.rehearsal.steps;
   const Rehearsal r = rehearse(
-      scenario, {.run = {.scenario_path = options.paths.front(),
-                         .id = scenario.id,
-                         .warm_up = options.warm_up,
-                         .steps = options.rehearsal.steps,
-                         .seed = options.seed,
-                         .hang_after_s = options.hang_after_s},
+      scenario, {.run = std::move(run),
                  .budget_s = options.rehearsal.budget.value,
                  .rounds = options.rehearsal.rounds,
                  .trace = !options.trace.empty(),

@@ -16,7 +16,7 @@ namespace windtunnel {
 
 /// What transfers of different communicators on one network do to each other (tier T2).
 enum class NetworkSharing : std::uint8_t {
-  automatic,  // they share it where forward or backward wait for it: docs/engine.md
+  automatic,  // they share it where forward or backward wait for it, and by a calibration
   never,
   always
 };

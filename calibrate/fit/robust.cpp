@@ -15,6 +15,14 @@ constexpr double kMostScore = 3.5;
 constexpr double kRelativeFloor = 0.005;
 constexpr double kSqrtPi = 1.7724538509055160;
 
+/// Of neighbours, on average; 0 of one value.
+double successive_difference(std::span<const double> values) {
+  if (values.size() < 2) return 0.0;
+  double sum = 0.0;
+  for (std::size_t i = 1; i < values.size(); ++i) sum += std::abs(values[i] - values[i - 1]);
+  return sum / static_cast<double>(values.size() - 1);
+}
+
 }  // namespace
 
 double median(std::span<const double> values) {
@@ -23,13 +31,6 @@ double median(std::span<const double> values) {
   std::sort(sorted.begin(), sorted.end());
   const std::size_t half = sorted.size() / 2;
   return sorted.size() % 2 == 1 ? sorted[half] : 0.5 * (sorted[half - 1] + sorted[half]);
-}
-
-double successive_difference(std::span<const double> values) {
-  if (values.size() < 2) return 0.0;
-  double sum = 0.0;
-  for (std::size_t i = 1; i < values.size(); ++i) sum += std::abs(values[i] - values[i - 1]);
-  return sum / static_cast<double>(values.size() - 1);
 }
 
 double spread_about(std::span<const double> values, double centre) {

@@ -18,9 +18,6 @@ double median(std::span<const double> values);
 /// 1.4826 times the median of |value - centre|. Precondition: not empty.
 double spread_about(std::span<const double> values, double centre);
 
-/// Of neighbours, on average; 0 of one value.
-double successive_difference(std::span<const double> values);
-
 struct RobustSummary {
   double mean = 0.0;    // of all: what many of them take together, interruptions included
   double median = 0.0;  // of what was kept

@@ -32,10 +32,6 @@ WireKind wire_kind(CommKind kind) {
   return kind == CommKind::send_recv ? WireKind::send : static_cast<WireKind>(kind);
 }
 
-std::chrono::nanoseconds read_clock() {
-  return std::chrono::steady_clock::now().time_since_epoch();
-}
-
 std::string bytes_of_stamps(const std::vector<TransferStamps>& stamps) {
   std::string bytes(stamps.size() * sizeof(TransferStamps), '\0');
   std::memcpy(bytes.data(), stamps.data(), bytes.size());
@@ -235,7 +231,7 @@ class RankSession {
     } else {
       for (int i = 0; i < TransferPlan{}.warm_up + repeats; ++i) everyone();
     }
-    const std::chrono::duration<double> offset = clock_offset(world_, read_clock);
+    const std::chrono::duration<double> offset = clock_offset(world_);
     for (TransferStamps& stamp : mine) {
       stamp.arrived_s += offset.count();
       stamp.ended_s += offset.count();

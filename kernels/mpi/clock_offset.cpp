@@ -44,6 +44,10 @@ std::chrono::nanoseconds ask(const ReadClock& now) {
 
 }  // namespace
 
+std::chrono::nanoseconds read_steady_clock() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
 std::chrono::nanoseconds clock_offset(const MpiWorld& world, const ReadClock& now) {
   const std::string mine = boot_name();
   return exchanged_offset(world, now, !mine.empty() && world.broadcast(mine) == mine);

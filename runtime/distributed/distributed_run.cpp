@@ -31,13 +31,9 @@ std::vector<WireTraffic> traffic_of(const std::vector<WireCount>& counts) {
   return traffic;
 }
 
-std::chrono::nanoseconds read_clock() {
-  return StepClock::Clock::now().time_since_epoch();
-}
-
 /// All ranks go on from here, with one zero: rank 0's moment, by each rank's own clock.
 StepClock common_zero(const MpiWorld& world) {
-  const StepClock::Clock::duration offset = clock_offset(world, read_clock);
+  const StepClock::Clock::duration offset = clock_offset(world);
   world.barrier();
   const StepClock::Clock::time_point mine = StepClock::Clock::now();
   const std::int64_t ticks = mine.time_since_epoch().count();

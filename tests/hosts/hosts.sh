@@ -44,7 +44,7 @@ in_switch() {
 }
 
 # Acknowledgements (packets under 128 bytes) go first: behind the data of the other direction they
-# would hold up the data they acknowledge, which halves what TCP reaches both ways at once.
+# would hold up the data they acknowledge, which costs a sixth of the rate both ways at once.
 limit() { # megabits a second, the device, then how to run tc there
   local rate=$1 device=$2
   shift 2
