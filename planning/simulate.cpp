@@ -127,7 +127,8 @@ std::future<void> verify_beside(const Program& program) {
 PricedProgram price_on_device(const Program& program, const ProfileCostModel& model,
                               const Cluster& cluster, const SimulateOptions& options) {
   PricedProgram priced = price(program, model, cluster, pricing_options(model.profile(), options));
-  priced.costs.jitter = {.sigma = call_noise(model.profile()), .seed = options.seed};
+  priced.costs.jitter.sigma = call_noise(model.profile());
+  priced.costs.jitter.seed = options.seed;
   const bool shares = options.sharing == NetworkSharing::always ||
                       (options.sharing == NetworkSharing::automatic &&
                        (model.profile().calibration || passes_wait_for_network(program, cluster)));
@@ -135,7 +136,7 @@ PricedProgram price_on_device(const Program& program, const ProfileCostModel& mo
   LinkSpeeds speeds;
   speeds.nic_share = network_efficiency(model.profile(), network_type(cluster.network->kind));
   // Noise tells ranks apart, and then each group's flow is its own.
-  const Ranks ranks = priced.costs.jitter.sigma > 0 ? Ranks::all : Ranks::folded;
+  const Ranks ranks = priced.costs.jitter.any() ? Ranks::all : Ranks::folded;
   priced.costs.flows = price_flows({.program = program,
                                     .priced = priced,
                                     .model = model,

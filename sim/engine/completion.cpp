@@ -1,5 +1,7 @@
 #include "sim/engine/completion.h"
 
+#include "sim/engine/lane_costs.h"
+
 namespace windtunnel {
 
 namespace {
@@ -40,10 +42,13 @@ Completion* CompletionPool::resolve_inputs(Completion& completion) {
   }
   lane_math::copy(completion.end, completion.start, lanes_);
   if (completion.terms.duration != nullptr) add_duration(completion);
-  if (completion.terms.shares != nullptr) {
-    share_links(*completion.terms.shares, {.lanes = lanes_, .draws = draws_}, completion.start,
-                completion.end);
+  const LaneCount count{.lanes = lanes_, .draws = draws_};
+  TransferEntry* shares = completion.terms.shares;
+  if (shares != nullptr) note_usual(*shares, count, completion.start, completion.end);
+  if (const NoiseSource& noise = completion.terms.noise; noise.costs != nullptr) {
+    noise.costs->vary_transfer(noise.call, noise.op, completion.start, completion.end);
   }
+  if (shares != nullptr) share_links(*shares, count, completion.start, completion.end);
   completion.terms.known = true;
   completion.inputs.clear();
   return nullptr;

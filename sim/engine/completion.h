@@ -25,6 +25,7 @@
 namespace windtunnel {
 
 class CompletionPool;
+class LaneCosts;
 struct Completion;
 
 class CompletionRef {
@@ -55,12 +56,19 @@ struct WaitCharges {
   std::uint16_t running = 0;  // while it runs
 };
 
+/// Where the noise of a transfer is drawn; no `costs`: it has none.
+struct NoiseSource {
+  LaneCosts* costs = nullptr;  // of the role whose op gave the duration
+  std::uint32_t call = 0, op = 0;
+};
+
 struct Completion {
   /// What it is; default again when the node is used anew.
   struct Terms {
     const Picoseconds* duration = nullptr;  // per draw; nullptr: takes no time
     const FactorQ16* slow = nullptr;        // per lane, on the duration; nullptr: 1
     TransferEntry* shares = nullptr;        // T2: its links are shared; nullptr: they are not
+    NoiseSource noise;
     WaitCharges charges;
     std::uint16_t comm = 0;
     std::int16_t source = -1, destination = -1;   // roles; collectives: -1

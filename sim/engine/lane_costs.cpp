@@ -13,6 +13,9 @@ namespace {
 /// Beyond it, the fixed-point product could leave 64 bits for times of an hour.
 constexpr double kMaxFactor = 1000.0;
 
+constexpr double kMostEarly = 0.9;  // a member is there for a part of the time
+constexpr std::size_t kAxesCount = std::size_t{2} * kAxisPp;  // masks of axes
+
 FactorQ16 checked_factor(double factor) {
   CHECK(factor > 0 && factor <= kMaxFactor, "a rank's factor is above 0 and at most 1000");
   return to_q16(factor);
@@ -21,7 +24,9 @@ FactorQ16 checked_factor(double factor) {
 }  // namespace
 
 LaneCosts::LaneCosts(const Program& program, const StepCosts& costs, const LaneGrid& grid, int role)
-    : costs_(costs),
+    : program_(program),
+      grid_(grid),
+      costs_(costs),
       draws_(costs.draws),
       compute_(costs.duration.data()),
       scratch_(static_cast<std::size_t>(grid.lanes())) {
@@ -43,7 +48,10 @@ LaneCosts::LaneCosts(const Program& program, const StepCosts& costs, const LaneG
       }
     }
   }
-  if (costs.jitter.sigma > 0) {
+  if (costs.jitter.any()) {
+    CHECK(costs.jitter.transfers.empty() || costs.jitter.transfers.size() == program.ops.size(),
+          "noise of every op or of none");
+    group_keys_.resize(kAxesCount);
     sigma_q_ = lane_math::noise_sigma(costs.jitter.sigma);
     for (int lane = 0; lane < grid.lanes(); ++lane) {
       const auto rank = static_cast<std::uint64_t>(rank_of(ranks, grid.coordinates_of(lane, pp)));
@@ -82,6 +90,40 @@ const Picoseconds* LaneCosts::price_each(std::uint32_t op, const FactorQ16* fact
     lane_math::scale_each(scratch_.data(), factors, static_cast<int>(scratch_.size()));
   }
   return scratch_.data();
+}
+
+const std::uint64_t* LaneCosts::group_keys(std::uint32_t op) {
+  const std::uint8_t axes = program_.comms[program_.ops[op].comm].axes;
+  std::vector<std::uint64_t>& keys = group_keys_.at(axes);
+  if (keys.empty()) {
+    for (const int lead : group_leads(grid_, axes)) {
+      keys.push_back(lane_keys_[static_cast<std::size_t>(lead)]);
+    }
+  }
+  return keys.data();
+}
+
+void LaneCosts::vary_transfer(std::uint32_t call, std::uint32_t op, const Picoseconds* start,
+                              Picoseconds* end) {
+  if (!varies(op)) return;
+  const TransferNoise& noise = costs_.jitter.transfers[op];
+  CHECK(noise.early >= 0 && noise.early <= kMostEarly, "a member is there for a part of the time");
+  const int lanes = static_cast<int>(scratch_.size());
+  const FactorQ16 share = to_q16(1.0 - noise.early);
+  for (std::size_t lane = 0; lane < scratch_.size(); ++lane) {
+    scratch_[lane] = scale_q16(end[lane] - start[lane], share);
+  }
+  const std::uint64_t op_key = mix64((std::uint64_t{call} << 32) | op);
+  const auto add = [&](const std::uint64_t* keys, std::uint64_t key, double sigma) {
+    if (sigma == 0.0) return;
+    lane_math::add_noise(scratch_.data(),
+                         {.lanes = keys, .op = key, .sigma_q = lane_math::noise_sigma(sigma)},
+                         lanes);
+  };
+  add(group_keys(op), op_key, noise.group);
+  add(lane_keys_.data(), mix64(op_key), noise.member);
+  lane_math::copy(end, start, lanes);
+  lane_math::add_each(end, scratch_.data(), lanes);
 }
 
 }  // namespace windtunnel

@@ -95,6 +95,22 @@ LaneGrid folded_grid(const Mesh& mesh, const StepCosts& costs) {
           .draws = costs.draws};
 }
 
+std::vector<int> group_leads(const LaneGrid& grid, std::uint8_t axes) {
+  const int cp = size_of(grid.cp), dp = size_of(grid.dp);
+  const auto place = [axes](int coordinate, Axis axis) {
+    return (axes & axis) != 0 ? 0 : coordinate;
+  };
+  std::vector<int> leads;
+  for (int lane = 0; lane < grid.lanes(); ++lane) {
+    const int rank = lane / grid.draws;
+    const int at_dp = place(rank % dp, kAxisDp);
+    const int at_cp = place(rank / dp % cp, kAxisCp);
+    const int at_tp = place(rank / dp / cp, kAxisTp);
+    leads.push_back(((at_tp * cp + at_cp) * dp + at_dp) * grid.draws + grid.draw_of(lane));
+  }
+  return leads;
+}
+
 void join_lanes(const LaneGrid& grid, std::uint8_t axes, std::span<Picoseconds> times) {
   CHECK((axes & kAxisEp) == 0 || (axes & kAxisDp) != 0,
         "expert groups that split the data-parallel axis have no lanes of their own yet");

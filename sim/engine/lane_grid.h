@@ -43,6 +43,9 @@ LaneGrid unfolded_grid(const Mesh& mesh, int draws);
 /// The coarsest grid that keeps apart what slow ranks and links tell apart.
 LaneGrid folded_grid(const Mesh& mesh, const StepCosts& costs);
 
+/// [lane]: the lane of the same draw at the first place along `axes`, which stands for the group.
+std::vector<int> group_leads(const LaneGrid& grid, std::uint8_t axes);
+
 /// Replaces each lane's time by the maximum over its group along `axes` (mask of Axis bits; pp is
 /// not an axis of the grid and is ignored).
 void join_lanes(const LaneGrid& grid, std::uint8_t axes, std::span<Picoseconds> times);

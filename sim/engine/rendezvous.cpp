@@ -40,6 +40,7 @@ CompletionRef Rendezvous::post(const Instruction& instruction, const Party& part
   if (instruction.sends) {
     transfer->terms.duration = party.duration;
     transfer->terms.shares = party.shares;
+    transfer->terms.noise = party.noise;
   }
   transfer->terms.priced_by = static_cast<std::int16_t>(party.role);
   arrive(*transfer, party);
@@ -64,6 +65,7 @@ CompletionRef Rendezvous::meet(const Instruction& instruction, const Party& part
     meeting->terms.priced_by = static_cast<std::int16_t>(party.role);
     meeting->terms.duration = party.duration;
     meeting->terms.shares = party.shares;
+    meeting->terms.noise = party.noise;
   }
   arrive(*meeting, party);
   while (!gathering.open.empty() && gathering.open.front()->terms.missing == 0) {

@@ -35,6 +35,7 @@ class Rendezvous {
     std::span<const CompletionRef> inputs;
     const Picoseconds* duration = nullptr;  // per draw
     TransferEntry* shares = nullptr;        // T2
+    NoiseSource noise{};
   };
   /// The transfer that this send or recv takes part in.
   CompletionRef post(const Instruction& instruction, const Party& party);

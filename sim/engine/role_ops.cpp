@@ -132,8 +132,8 @@ void RoleSweep::run_join(const Instruction& i) {
   }
   if (step_.recorder != nullptr) trace_start(compute_.tail());
   const FactorQ16* slow = step_.slow_links.of_collective(index_, i.comm);
-  if (TransferEntry* entry = next_transfer(i)) {
-    communicate_shared(i, *entry);
+  if (TransferEntry* entry = next_transfer(i); entry != nullptr || costs_.varies(i.op)) {
+    communicate_each(i, entry);
   } else if (step_.costs.draws == 1 && slow == nullptr) {
     compute_.communicate(*costs_.price(i.op), i.category);
   } else {
@@ -143,13 +143,20 @@ void RoleSweep::run_join(const Instruction& i) {
   if (step_.recorder != nullptr) trace(i, compute_.tail());
 }
 
-void RoleSweep::communicate_shared(const Instruction& i, TransferEntry& entry) {
+void RoleSweep::finish_transfer(const Instruction& i, TransferEntry* entry,
+                                const Picoseconds* start, Picoseconds* end) {
+  if (entry != nullptr) note_usual(*entry, lane_count(), start, end);
+  costs_.vary_transfer(static_cast<std::uint32_t>(call_), i.op, start, end);
+  if (entry != nullptr) share_links(*entry, lane_count(), start, end);
+}
+
+void RoleSweep::communicate_each(const Instruction& i, TransferEntry* entry) {
   const Picoseconds* alone =
       costs_.price_each(i.op, step_.slow_links.of_collective(index_, i.comm));
   const Picoseconds* start = compute_.tail();
   lane_math::copy(ready_.data(), start, lanes_);
   lane_math::add_each(ready_.data(), alone, lanes_);
-  share_links(entry, lane_count(), start, ready_.data());
+  finish_transfer(i, entry, start, ready_.data());
   for (std::size_t lane = 0; lane < ready_.size(); ++lane) ready_[lane] -= start[lane];
   compute_.communicate(ready_.data(), i.category);
 }
@@ -169,9 +176,7 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
   if (overlap_.enabled()) durations = beside_compute(i, durations);
   lane_math::copy(done->end, ready_.data(), lanes_);
   lane_math::add_each(done->end, durations, lanes_);
-  if (TransferEntry* entry = next_transfer(i)) {
-    share_links(*entry, lane_count(), done->start, done->end);
-  }
+  finish_transfer(i, next_transfer(i), done->start, done->end);
   done->terms.known = true;
   done->terms.transfer = i.transfer;
   done->terms.charges = {.queue = i.category, .skew = kStraggler, .running = i.category};
@@ -244,7 +249,8 @@ Completion* RoleSweep::run_meet(const Instruction& i) {
                                                     .floor = ready_.data(),
                                                     .inputs = {},
                                                     .duration = costs_.price(i.op),
-                                                    .shares = next_transfer(i)});
+                                                    .shares = next_transfer(i),
+                                                    .noise = noise_of(i)});
   if (step_.recorder != nullptr) {
     step_.recorder->record_later(static_cast<std::uint32_t>(call_), i, host_.now(), meeting);
   }
@@ -264,7 +270,8 @@ void RoleSweep::post_alone(const Instruction& i) {
                                 .floor = host_.now(),
                                 .inputs = tail,
                                 .duration = costs_.price(i.op),
-                                .shares = i.sends ? next_transfer(i) : nullptr});
+                                .shares = i.sends ? next_transfer(i) : nullptr,
+                                .noise = i.sends ? noise_of(i) : NoiseSource{}});
   if (step_.recorder != nullptr) {
     step_.recorder->record_later(static_cast<std::uint32_t>(call_), i, host_.now(), transfer);
   }
@@ -333,7 +340,8 @@ void RoleSweep::post(const Instruction& i) {
                                              .floor = ready_.data(),
                                              .inputs = group_waits_,
                                              .duration = costs_.price(i.op),
-                                             .shares = i.sends ? next_transfer(i) : nullptr}));
+                                             .shares = i.sends ? next_transfer(i) : nullptr,
+                                             .noise = i.sends ? noise_of(i) : NoiseSource{}}));
   if (step_.recorder == nullptr) return;
   step_.recorder->record_later(static_cast<std::uint32_t>(call_), i, host_.now(), group_.back());
 }

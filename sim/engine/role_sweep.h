@@ -80,8 +80,16 @@ class RoleSweep {
     return step_.transfers == nullptr ? nullptr : step_.transfers->next(i.op);
   }
   LaneCount lane_count() const { return {.lanes = lanes_, .draws = step_.grid.draws}; }
-  /// A collective of the compute stream whose links others use too.
-  void communicate_shared(const Instruction& i, TransferEntry& entry);
+  /// A collective of the compute stream that takes other times than its price.
+  void communicate_each(const Instruction& i, TransferEntry* entry);
+  /// Moves `end` by noise and by what others take of the op's links (`entry`, if any).
+  void finish_transfer(const Instruction& i, TransferEntry* entry, const Picoseconds* start,
+                       Picoseconds* end);
+  /// What a transfer that meets other roles needs for its noise; null where it has none.
+  NoiseSource noise_of(const Instruction& i) {
+    if (!costs_.varies(i.op)) return {};
+    return {.costs = &costs_, .call = static_cast<std::uint32_t>(call_), .op = i.op};
+  }
   void find_shared_stretches();
   /// T1: the collective's time per lane, ready at `ready_`.
   const Picoseconds* beside_compute(const Instruction& i, const Picoseconds* durations);

@@ -12,6 +12,10 @@ namespace {
 /// (27 days). The prices have their own bound far below the rest.
 constexpr double kMostDelay = 0x1p61;
 
+double in_ratio(Picoseconds part, Picoseconds whole) {
+  return part == whole ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
 }  // namespace
 
 SharedLinks::SharedLinks(const Program& program, const LinkFlows& flows, const LaneGrid& grid)
@@ -36,15 +40,7 @@ void SharedLinks::rewind() {
 const std::vector<int>& SharedLinks::leads_of(std::uint8_t axes) {
   std::vector<int>& leads = leads_[axes];
   if (!leads.empty()) return leads;
-  const auto place = [&](int coordinate, Axis axis) { return (axes & axis) != 0 ? 0 : coordinate; };
-  const int cp_size = static_cast<int>(grid_.cp.size()),
-            dp_size = static_cast<int>(grid_.dp.size());
-  for (int lane = 0; lane < grid_.lanes(); ++lane) {
-    const int dp = place(lane % dp_size, kAxisDp);
-    const int cp = place(lane / dp_size % cp_size, kAxisCp);
-    const int tp = place(lane / dp_size / cp_size, kAxisTp);
-    leads.push_back((tp * cp_size + cp) * dp_size + dp);
-  }
+  leads = group_leads(grid_, axes);
   return leads;
 }
 
@@ -59,10 +55,12 @@ void SharedLinks::add_flows(std::size_t role, std::size_t entry) {
     const std::vector<LinkLoad>& loads =
         lanes == 1 ? pattern.folded : pattern.by_lane[static_cast<std::size_t>(lane)];
     const Picoseconds own_time = e.alone[lane] - op.latency;
-    if (loads.empty() || own_time <= 0 || op.work <= 0) continue;
+    const Picoseconds usual_time = e.usual[lane] - op.latency;
+    if (loads.empty() || own_time <= 0 || usual_time <= 0 || op.work <= 0) continue;
+    // Noise is more or less to do, at the same rate: alone, no transfer is slowed.
     fluid_.push_back({.start = e.start[lane],
                       .latency = op.latency,
-                      .work = op.work,
+                      .work = op.work * in_ratio(own_time, usual_time),
                       .own_time = own_time,
                       .loads = loads});
     swept_.push_back({.start = e.start[lane],

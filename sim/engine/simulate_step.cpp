@@ -127,7 +127,7 @@ class Sweep {
 /// The lanes of a step. A flow stands for all groups of a role or for one of them, so with flows
 /// ranks are folded to one lane or not at all.
 LaneGrid grid_of(const Program& program, const StepCosts& costs, Ranks ranks) {
-  if (ranks == Ranks::folded && costs.jitter.sigma == 0) {
+  if (ranks == Ranks::folded && !costs.jitter.any()) {
     LaneGrid folded = folded_grid(program.mesh, costs);
     if (!costs.flows.any() || folded.lanes() == costs.draws) return folded;
   }

@@ -42,10 +42,21 @@ struct Theft {
   PerTransfer transfer{};  // [TransferKind]: a collective beside compute
 };
 
-/// Noise of compute ops, drawn from (seed, rank, call, op). Valid range of sigma: 0 to 0.25.
+/// Noise of a collective or transfer. Members of a group end apart: a member takes the price, less
+/// `early`, times a draw of its own (of deviation `member`) and one that the group shares
+/// (`group`). Valid ranges: 0 to 0.25, `early` 0 to 0.9.
+struct TransferNoise {
+  double group = 0.0, member = 0.0;  // relative standard deviations
+  double early = 0.0;                // fraction of the price
+  bool any() const { return group > 0.0 || member > 0.0 || early > 0.0; }
+};
+
+/// Noise from call to call, drawn from (seed, rank, call, op).
 struct Jitter {
-  double sigma = 0.0;  // relative standard deviation
+  double sigma = 0.0;  // of compute ops: relative standard deviation, 0 to 0.25
   std::uint64_t seed = 0;
+  std::vector<TransferNoise> transfers{};  // [op]; empty: none
+  bool any() const { return sigma > 0.0 || !transfers.empty(); }
 };
 
 /// A rank whose compute takes `factor` times as long. Valid range: above 0, to 1000.

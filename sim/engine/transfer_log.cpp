@@ -22,14 +22,23 @@ TransferEntry* TransferLog::next(std::uint32_t op) {
   if (next_ == entries_.size()) {
     const std::size_t place = next_ % kEntriesPerBlock;
     if (place == 0) {
-      times_.push_back(std::make_unique<Picoseconds[]>(3 * lanes_ * kEntriesPerBlock));
+      times_.push_back(std::make_unique<Picoseconds[]>(4 * lanes_ * kEntriesPerBlock));
     }
-    Picoseconds* times = times_.back().get() + 3 * lanes_ * place;
-    entries_.push_back({.start = times, .alone = times + lanes_, .delay = times + 2 * lanes_});
+    Picoseconds* times = times_.back().get() + 4 * lanes_ * place;
+    entries_.push_back({.start = times,
+                        .usual = times + lanes_,
+                        .alone = times + 2 * lanes_,
+                        .delay = times + 3 * lanes_});
   }
   TransferEntry& entry = entries_[next_++];
   entry.op = op;
   return &entry;
+}
+
+void note_usual(TransferEntry& entry, LaneCount count, const Picoseconds* start,
+                const Picoseconds* end) {
+  if (count.draws > 1) return;
+  for (int lane = 0; lane < count.lanes; ++lane) entry.usual[lane] = end[lane] - start[lane];
 }
 
 void share_links(TransferEntry& entry, LaneCount count, const Picoseconds* start,

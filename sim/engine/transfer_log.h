@@ -20,6 +20,7 @@ struct TransferEntry {
   std::uint32_t op = 0;
   bool ran = false;  // false: another role's price counts
   Picoseconds* start = nullptr;
+  Picoseconds* usual = nullptr;  // alone, without noise
   Picoseconds* alone = nullptr;
   Picoseconds* delay = nullptr;
 };
@@ -51,6 +52,10 @@ struct LaneCount {
   int lanes = 1;  // draws included
   int draws = 1;
 };
+
+/// Notes what the transfer takes alone, before noise. With draws nothing is noted.
+void note_usual(TransferEntry& entry, LaneCount count, const Picoseconds* start,
+                const Picoseconds* end);
 
 /// Delays `end`, which is when the transfer from `start` ends alone, by what sharing adds. Without
 /// draws also notes start and duration.
