@@ -82,6 +82,11 @@ void DeviceRank<T>::start() {
       take(program_.operands(op)[0], -1);
     }
   }
+  for (const Call& call : role_->calls) {
+    for (const Op& op : program_.ops_of(call)) {
+      if (is_transfer(op)) communicator_.reserve(static_cast<int>(op.comm), part_of(op));
+    }
+  }
   device_.synchronize();
   for_each_update(program_, *role_, [&](const Op& op, const Call& call) {
     const MemoryRange to = blocks_.resolve(program_.operands(op)[op.inputs], call.micro_batch);
@@ -127,7 +132,7 @@ RankStep DeviceRank<T>::run_step(int step, const StepClock& clock) {
   step_ = &result;
   clock_ = &clock;
   step_number_ = step;
-  used_tasks_ = 0;
+  used_tasks_ = used_records_ = 0;
   used_weights_.clear();
   progress_.step = step;
   blocks_.take_peak();
@@ -142,9 +147,7 @@ RankStep DeviceRank<T>::run_step(int step, const StepClock& clock) {
     result.loss =
         reference::Number<T>::to_double(*static_cast<const T*>(blocks_.block(range).data));
   }
-  for (std::size_t i = 0; i < used_tasks_; ++i) {
-    if (tasks_[i].record != nullptr) result.records.push_back(*tasks_[i].record);
-  }
+  result.records = std::span(records_).first(used_records_);
   return result;
 }
 
@@ -158,7 +161,6 @@ void DeviceRank<T>::issue_call(std::uint32_t index, const Call& call, int step) 
 template <class T>
 OpTask& DeviceRank<T>::new_task(const Op& op, const Call& call, std::uint32_t index) {
   OpTask& task = tasks_[used_tasks_];
-  TraceRecord& record = records_[used_tasks_];
   ++used_tasks_;
   task.op = &op;
   task.call = &call;
@@ -166,13 +168,13 @@ OpTask& DeviceRank<T>::new_task(const Op& op, const Call& call, std::uint32_t in
   task.group_end = 0;
   task.record = nullptr;
   if (op.kind == OpKind::compute || is_transfer(op)) {
-    record = {.role = static_cast<std::int16_t>(role_ - program_.roles.data()),
-              .stream = op.stream,
-              .lane = 0,
-              .call = index,
-              .op = static_cast<std::uint32_t>(&op - program_.ops.data()),
-              .issue = clock_->now()};
-    task.record = &record;
+    task.record = &records_[used_records_++];
+    *task.record = {.role = static_cast<std::int16_t>(role_ - program_.roles.data()),
+                    .stream = op.stream,
+                    .lane = 0,
+                    .call = index,
+                    .op = static_cast<std::uint32_t>(&op - program_.ops.data()),
+                    .issue = clock_->now()};
   }
   ++progress_.issued;
   return task;
@@ -232,17 +234,22 @@ void DeviceRank<T>::issue_compute(OpTask& task) {
 }
 
 template <class T>
+TransferPart DeviceRank<T>::part_of(const Op& op) const {
+  return {.kind = transfer_kind(op),
+          .reduction = static_cast<Reduction>(op.reduce),
+          .type = kWire<T>,
+          .elements = op.elements,
+          .peer = is_message(op.kind) ? peer_of(op) : -1};
+}
+
+template <class T>
 void DeviceRank<T>::issue_transfer(OpTask& task) {
   const Op& op = *task.op;
   if (!op.grouped) flush_group();
   resolve_operands(task);
-  TransferPart part{.kind = transfer_kind(op),
-                    .reduction = static_cast<Reduction>(op.reduce),
-                    .type = kWire<T>,
-                    .elements = op.elements,
-                    .in = task.operands[0].data,
-                    .out = task.operands[op.refs - 1U].data,
-                    .peer = is_message(op.kind) ? peer_of(op) : -1};
+  TransferPart part = part_of(op);
+  part.in = task.operands[0].data;
+  part.out = task.operands[op.refs - 1U].data;
   task.ticket = communicator_.announce(static_cast<int>(op.comm), part);
   Traffic& traffic = step_->traffic[{op.comm, op.kind, op.collective}];
   ++traffic.count;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,9 +55,10 @@ struct RankStep {
   bool has_loss = false;
   DevicePeak memory;
   StepTraffic traffic;
-  StepRecord record;                 // Recording::values
-  std::vector<TraceRecord> records;  // in issue order; lane 0
+  StepRecord record;  // Recording::values
   Picoseconds end = 0;
+  /// In issue order; lane 0. Valid until the rank's next step.
+  std::span<const TraceRecord> records;
 };
 
 template <class T>
@@ -70,7 +72,8 @@ class DeviceRank {
   /// Event registers the program needs on any device.
   static int registers(const Program& program, int rank);
 
-  /// The prologue: takes static memory and fills weights.
+  /// The prologue: takes static memory and fills weights. Of all memory that steps need, only what
+  /// the program allocates is taken later.
   void start();
   /// Times count from the clock's zero.
   RankStep run_step(int step, const StepClock& clock);
@@ -82,6 +85,8 @@ class DeviceRank {
   void issue(OpTask& task);
   void issue_compute(OpTask& task);
   void issue_transfer(OpTask& task);
+  /// Its operands are left to the caller.
+  TransferPart part_of(const Op& op) const;
   void flush_group();
   void resolve_operands(OpTask& task);
   OpTask& new_task(const Op& op, const Call& call, std::uint32_t index);
@@ -110,7 +115,7 @@ class DeviceRank {
   RankParams params_;
   EventRegisters registers_;
   std::vector<OpTask> tasks_;  // of the step; its size is fixed before it begins
-  std::size_t used_tasks_ = 0;
+  std::size_t used_tasks_ = 0, used_records_ = 0;
   std::vector<TraceRecord> records_;
   std::vector<std::uint32_t> group_;  // tasks of the group of transfers being gathered
   std::set<SlotId> used_weights_;

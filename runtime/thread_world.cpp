@@ -88,7 +88,7 @@ class ThreadWorld {
       sum.bytes += traffic.bytes;
     }
     out_.memory[r] = result.memory;
-    out_.records[r] = std::move(result.records);
+    out_.records[r].assign(result.records.begin(), result.records.end());
   }
 
   const Program& program_;

@@ -73,6 +73,10 @@ class Communicator {
 
   virtual ~Communicator() = default;
 
+  /// Takes what memory such a transfer needs beside its operands, so that none is taken when it
+  /// runs. Precondition: nothing is under way.
+  virtual void reserve(int group, const TransferPart& part) = 0;
+
   /// Puts a transfer at the end of `group`'s queue. `group` counts the constructor's list.
   virtual Ticket announce(int group, const TransferPart& part) = 0;
   virtual void arrive(Ticket ticket) = 0;

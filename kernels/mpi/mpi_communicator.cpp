@@ -54,6 +54,11 @@ class MpiCommunicator final : public Communicator {
     }
   }
 
+  void reserve(int group, const TransferPart& part) override {
+    const std::lock_guard lock(mutex_);
+    make_room(group, part);
+  }
+
   Ticket announce(int group, const TransferPart& part) override {
     const bool message = part.kind == WireKind::send || part.kind == WireKind::recv;
     const QueueKey key{group, message ? part.kind : WireKind::all_reduce, message ? part.peer : -1};
@@ -130,14 +135,18 @@ class MpiCommunicator final : public Communicator {
     }
   }
 
+  char* make_room(int group, const TransferPart& part) {
+    std::vector<char>& scratch = scratch_[group];
+    const auto bytes = static_cast<std::size_t>(scratch_bytes(part));
+    if (scratch.size() < bytes) scratch.resize(bytes);
+    return scratch.data();
+  }
+
   void start(Ticket ticket, Job& job) {
     try {
       const MpiGroup& group = groups_[static_cast<std::size_t>(job.group)];
       // One collective of a communicator is under way at a time.
-      std::vector<char>& scratch = scratch_[job.group];
-      const auto bytes = static_cast<std::size_t>(scratch_bytes(job.part));
-      if (scratch.size() < bytes) scratch.resize(bytes);
-      job.request = post(job.part, group, scratch.data());
+      job.request = post(job.part, group, make_room(job.group, job.part));
     } catch (const std::exception& error) {
       job.error = error.what();
     }

@@ -45,6 +45,15 @@ StepClock common_zero(const MpiWorld& world) {
   return StepClock(StepClock::Clock::time_point(StepClock::Clock::duration(common) - offset));
 }
 
+bool has_passed(double seconds, StepClock::Clock::time_point since) {
+  return std::chrono::duration<double>(StepClock::Clock::now() - since).count() >= seconds;
+}
+
+/// What rank 0 says of a time that ranks measure by themselves.
+bool agreed(bool mine, const DistributedRun& run, const MpiWorld& world) {
+  return run.settle_s == 0.0 || world.broadcast(mine ? "1" : "0") == "1";
+}
+
 template <class T>
 RankOutcome run_numbers(const DistributedRun& run, const MpiWorld& world, RankStatus& status) {
   const int rank = world.rank();
@@ -72,20 +81,24 @@ RankOutcome run_numbers(const DistributedRun& run, const MpiWorld& world, RankSt
     world.barrier();
     outcome.speeds.push_back(run.measure_speed());
   };
-  for (int step = 0; step < run.warm_up + run.steps; ++step) {
-    if (step >= run.warm_up) note_speed();
+  const auto begun = StepClock::Clock::now();
+  int step = 0;
+  const auto run_step = [&] {
     take_wire_counts();
-    const StepClock clock = common_zero(world);
-    RankStep result = worker.run_step(step, clock);
-    if (step < run.warm_up) continue;
-    for (TraceRecord& record : result.records) record.lane = rank;
+    return worker.run_step(step++, common_zero(world));
+  };
+  while (step < run.warm_up || !agreed(has_passed(run.settle_s, begun), run, world)) run_step();
+  for (int i = 0; i < run.steps; ++i) {
+    note_speed();
+    RankStep result = run_step();
     outcome.steps.push_back({.loss = result.loss,
                              .has_loss = result.has_loss,
                              .end = result.end,
                              .memory = result.memory,
                              .traffic = traffic_of(take_wire_counts()),
-                             .records = std::move(result.records),
+                             .records = {result.records.begin(), result.records.end()},
                              .values = std::move(result.record)});
+    for (TraceRecord& record : outcome.steps.back().records) record.lane = rank;
   }
   note_speed();
   return outcome;

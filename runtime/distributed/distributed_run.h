@@ -22,6 +22,9 @@ struct DistributedRun {
   const EmulatedCompute* emulated = nullptr;  // kernels only take these times; null: they compute
   Recording recording = Recording::none;
   int warm_up = 1;  // steps that are run and not reported
+  /// They go on for as long: a system is busy for a while with memory that others have given back
+  /// (Linux tells a hypervisor of it 2 s later, mm/page_reporting.c).
+  double settle_s = 0.0;
   int steps = 1;
   std::uint64_t seed = 1;
   std::int64_t capacity_bytes = std::int64_t{1} << 38;  // of this rank's device

@@ -14,6 +14,9 @@ inline std::string outcome_path(const std::string& folder, int rank) {
 inline std::string samples_path(const std::string& folder) {
   return folder + "/samples";
 }
+inline std::string slow_path(const std::string& folder) {
+  return folder + "/slow";
+}
 inline std::string output_path(const std::string& folder) {
   return folder + "/output";
 }

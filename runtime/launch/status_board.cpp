@@ -53,6 +53,24 @@ void RankStatus::fail(const std::string& why) {
   state = RankState::failed;
 }
 
+void RankStatus::say(const std::string& what, double left_s) {
+  seconds_left = left_s;
+  for (std::size_t i = 0; i < doing.size(); ++i) {
+    doing[i].store(i < what.size() && i + 1 < doing.size() ? what[i] : '\0',
+                   std::memory_order_relaxed);
+  }
+}
+
+std::string RankStatus::said() const {
+  std::string text;
+  for (const std::atomic<char>& letter : doing) {
+    const char c = letter.load(std::memory_order_relaxed);
+    if (c == '\0') break;
+    text += c;
+  }
+  return text;
+}
+
 StatusBoard StatusBoard::create(const std::string& path, int ranks) {
   RankStatus* board = map_board(path, O_RDWR | O_CREAT | O_EXCL, board_bytes(ranks));
   for (int r = 0; r < ranks; ++r) new (board + r) RankStatus();

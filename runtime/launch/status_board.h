@@ -17,9 +17,14 @@ struct RankStatus {
   std::atomic<RankState> state{RankState::not_started};
   std::atomic<std::int32_t> pid{0};
   RankProgress progress;
-  std::array<char, 1024> failure{};  // text, when failed
+  std::array<char, 1024> failure{};            // text, when failed
+  std::array<std::atomic<char>, 128> doing{};  // words for who watches; empty: none
+  std::atomic<double> seconds_left{0.0};       // of a budget
 
   void fail(const std::string& why);
+  /// Cut to what there is room for. Read while it is written, letters may mix: it is for the eye.
+  void say(const std::string& what, double left_s);
+  std::string said() const;
 };
 
 class StatusBoard {

@@ -19,7 +19,7 @@
 #include "kernels/cpu/norm.h"
 #include "kernels/cpu/optimizer.h"
 #include "kernels/cpu/rope.h"
-#include "tests/kernels/cpu/counted_heap.h"
+#include "tests/counted_heap.h"
 #include "tests/kernels/gradient_check.h"
 
 namespace windtunnel {

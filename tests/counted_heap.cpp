@@ -1,4 +1,4 @@
-#include "tests/kernels/cpu/counted_heap.h"
+#include "tests/counted_heap.h"
 
 #include <atomic>
 #include <cstdlib>
