@@ -116,13 +116,20 @@ std::string extrapolated_of(const Calibration& c) {
   return text;
 }
 
+std::string slow_of(const Calibration& c) {
+  if (c.slow.empty()) return "";
+  std::string text = "\nSlow: a step waits for these, and prices are the first rank's\n";
+  for (const std::string& line : c.slow) text += "  " + line + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string calibration_text(const Profile& profile) {
   CHECK(profile.calibration.has_value(), "a calibrated profile");
   const Calibration& c = *profile.calibration;
   return head_of(profile, c) + quality_of(profile, c) + kernels_of(c) + transfers_of(profile, c) +
-         extrapolated_of(c);
+         slow_of(c) + extrapolated_of(c);
 }
 
 }  // namespace windtunnel

@@ -86,6 +86,21 @@ CostClass cost_class(const Sample& s) {
   return cost_class_of(row_of(s.shape.kernel).cls);
 }
 
+/// Of each size, over several calibrations the medians.
+std::vector<CallNoise> noise_of_points(
+    const std::map<double, std::vector<const Sample*>>& samples_of_size) {
+  std::vector<CallNoise> noise;
+  for (const auto& [bytes, samples] : samples_of_size) {
+    std::vector<double> sigmas, early;
+    for (const Sample* s : samples) {
+      sigmas.push_back(s->noise);
+      early.push_back(s->early);
+    }
+    noise.push_back({.sigma = median(sigmas), .early = median(early)});
+  }
+  return noise;
+}
+
 /// Of the kernels that have held-out shapes; of all when none has.
 FitError held_out_of(std::span<const FitError> errors) {
   std::vector<FitError> held;
@@ -200,11 +215,13 @@ std::vector<CollectiveCurve> curves_of(std::span<const Sample> samples,
   using Key = std::tuple<CommKind, int, int>;  // kind, ranks, nodes
   std::map<Key, std::vector<TransferTimes>> sizes;
   std::map<Key, std::vector<double>> sigmas;
+  std::map<Key, std::map<double, std::vector<const Sample*>>> by_size;
   for (const Sample& s : samples) {
     if (s.kind != SampleKind::transfer) continue;
     sizes[{s.transfer, s.ranks, s.nodes}].push_back(
         {.bytes = static_cast<double>(s.bytes), .seconds = {s.seconds}});
     sigmas[{s.transfer, s.ranks, s.nodes}].push_back(sigma_of(s));
+    by_size[{s.transfer, s.ranks, s.nodes}][static_cast<double>(s.bytes)].push_back(&s);
   }
   std::vector<CollectiveCurve> curves;
   for (const auto& [key, of_curve] : sizes) {
@@ -217,7 +234,8 @@ std::vector<CollectiveCurve> curves_of(std::span<const Sample> samples,
                       .network = inside ? NetworkType::none : network.type,
                       .nic_bandwidth = inside ? 0.0 : network.nic_bandwidth,
                       .sigma = std::max(fit.sigma, median(sigmas[key])),
-                      .points = fit.points});
+                      .points = fit.points,
+                      .noise = noise_of_points(by_size.at(key))});
   }
   return curves;
 }

@@ -139,6 +139,8 @@ Sample read_sample(const Json& json) {
   require(s.seconds > 0.0, "a time of 0");
   s.sigma = number(json, "sigma");
   s.noise = number(json, "noise");
+  if (json.contains("early")) s.early = number(json, "early");
+  require(s.early <= 1.0, "a member that ends before it begins");
   const std::int64_t runs = integer(member(json, "runs"));
   require(runs >= 1 && runs <= 1'000'000'000, "runs out of range");
   s.runs = static_cast<int>(runs);
@@ -192,6 +194,7 @@ std::string sample_text(const Sample& s) {
   json["seconds"] = s.seconds;
   json["sigma"] = s.sigma;
   json["noise"] = s.noise;
+  if (s.kind == SampleKind::transfer) json["early"] = s.early;
   json["runs"] = s.runs;
   if (s.kind == SampleKind::overlap) {
     json["kernel_theft"] = s.kernel_theft;

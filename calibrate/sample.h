@@ -34,6 +34,7 @@ struct Sample {
   double seconds = 0.0;    // mean of one run; of an overlap, the kernel's alone
   double sigma = 0.0;      // relative spread of the repetitions, without outliers
   double noise = 0.0;      // of the repetitions, with them: fit/robust.h
+  double early = 0.0;      // of a transfer: how long before the last a member ends, mean / seconds
   int runs = 1;
   double kernel_theft = 0.0, transfer_theft = 0.0;  // extra time as a fraction
   AnchorRates before{}, after{};

@@ -21,6 +21,8 @@ class Sampler {
   /// throws, nothing is added. True when a sample was taken.
   bool take(const Sample& sample, const std::function<void(Sample&)>& measure);
 
+  bool holds(const Sample& sample) const { return file_.holds(sample); }
+
   /// Adds samples that were measured together, as launch and synchronize are.
   void take_all(std::vector<Sample> samples,
                 const std::function<void(std::vector<Sample>&)>& measure);

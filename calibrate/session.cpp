@@ -45,6 +45,7 @@ class Session {
                          static_cast<double>(std::max<std::size_t>(1, plan_.scenario.size()));
     kernels(plan_.scenario, std::clamp(share, kLeastOfOne, kMostOfOne));
     if (left() > 0.0) storage();
+    options_.together.meet();
     kernels(plan_.grid, kOfGridPoint);
   }
 
@@ -72,21 +73,33 @@ class Session {
   void kernels(const std::vector<PlannedKernel>& planned, double seconds) {
     for (const PlannedKernel& p : planned) {
       ++done_;
-      if (!p.needed && left() <= 0.0) continue;
+      const Sample sample{.kind = SampleKind::kernel, .shape = p.task.shape};
+      if (!options_.together.agreed((p.needed || left() > 0.0) && !sampler_.holds(sample)))
+        continue;
       report(name_of(p.task.shape.kernel));
       const KernelTimingOptions options{.budget = {.seconds = seconds},
                                         .operands = {.touched_bytes = p.touched_bytes,
                                                      .rotated_bytes = rotated(p.touched_bytes),
                                                      .seed = options_.seed}};
       try {
-        sampler_.take({.kind = SampleKind::kernel, .shape = p.task.shape}, [&](Sample& s) {
-          const KernelTiming timing = measure_kernel<T>(p.task, options, device_);
-          set_times(s, timing.summary, timing.runs);
-        });
+        options_.together.meet();
+        sampler_.take(sample, [&](Sample& s) { measure(s, p.task, options); });
       } catch (const OutOfDeviceMemory&) {
         continue;  // no run of this shape is possible either
       }
     }
+  }
+
+  /// The anchors behind it are measured by all ranks at once too.
+  void measure(Sample& sample, const KernelTask& task, const KernelTimingOptions& options) {
+    try {
+      const KernelTiming timing = measure_kernel<T>(task, options, device_);
+      set_times(sample, timing.summary, timing.runs);
+    } catch (...) {
+      options_.together.meet();
+      throw;
+    }
+    options_.together.meet();
   }
 
   void storage() {

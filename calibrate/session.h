@@ -21,11 +21,19 @@ struct SessionProgress {
   double seconds_left = 0.0;  // of the budget
 };
 
+/// Ranks that measure together take every kernel at the same time, as they do in a step: so what
+/// they take from each other is in its time, and in the anchors around it.
+struct Together {
+  std::function<bool(bool)> agreed = [](bool mine) { return mine; };  // what the first rank says
+  std::function<void()> meet = [] {};                                 // returns when all are there
+};
+
 struct SessionOptions {
   double budget_s = 60.0;
   std::uint64_t seed = 1;      // of the operands' contents
   std::string storage_folder;  // where checkpoints would go
   std::function<void(const SessionProgress&)> report = [](const SessionProgress&) {};
+  Together together{};
 };
 
 /// T: the number type of the device's kernels. Shapes that do not fit into memory are left out.

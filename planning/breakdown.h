@@ -9,7 +9,7 @@
 
 namespace windtunnel {
 
-/// One breakdown per pipeline stage, of the nominal draw (lane 0).
+/// One breakdown per pipeline stage, of the nominal draw: the mean over the stage's ranks.
 std::vector<Breakdown> stage_breakdowns(const Program& program, const StepTiming& timing);
 
 /// Field by field mean. Precondition: not empty.

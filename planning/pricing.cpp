@@ -7,6 +7,7 @@
 #include "core/check.h"
 #include "core/counter_random.h"
 #include "planning/clock_range.h"
+#include "planning/transfer_noise.h"
 #include "sim/network/placement.h"
 
 namespace windtunnel {
@@ -174,6 +175,7 @@ PricedProgram price(const Program& program, const CostModel& model, const Cluste
     for (std::size_t d = 0; d < draws; ++d)
       costs.duration[op * draws + d] = item_times[item * draws + d];
   }
+  costs.jitter.transfers = transfer_noise(program, priced);
   for (int d = 0; d < options.draws; ++d) {
     costs.launch.push_back(to_picoseconds(
         launch.cost.time * factor(model, launch, priced.items.size(), options.seed, d)));

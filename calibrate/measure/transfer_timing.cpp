@@ -107,9 +107,9 @@ std::vector<TransferStamps> measure_transfer(Communicator& communicator, const T
   return stamps;
 }
 
-std::vector<double> transfer_seconds(std::span<const std::vector<TransferStamps>> of_ranks) {
-  std::vector<double> seconds;
-  if (of_ranks.empty()) return seconds;
+MemberTimes member_times(std::span<const std::vector<TransferStamps>> of_ranks) {
+  MemberTimes times;
+  if (of_ranks.empty()) return times;
   std::size_t repeats = of_ranks.front().size();
   for (const auto& stamps : of_ranks) repeats = std::min(repeats, stamps.size());
   for (std::size_t i = 0; i < repeats; ++i) {
@@ -118,9 +118,14 @@ std::vector<double> transfer_seconds(std::span<const std::vector<TransferStamps>
       last.arrived_s = std::max(last.arrived_s, stamps[i].arrived_s);
       last.ended_s = std::max(last.ended_s, stamps[i].ended_s);
     }
-    seconds.push_back(last.ended_s - last.arrived_s);
+    double early = 0.0;
+    for (const auto& stamps : of_ranks) {
+      early += last.ended_s - std::max(stamps[i].ended_s, last.arrived_s);
+    }
+    times.seconds.push_back(last.ended_s - last.arrived_s);
+    times.early.push_back(early / static_cast<double>(of_ranks.size()));
   }
-  return seconds;
+  return times;
 }
 
 std::vector<std::int64_t> transfer_sizes(std::span<const std::int64_t> program_bytes) {

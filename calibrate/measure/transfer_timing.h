@@ -3,7 +3,7 @@
 //
 // Every member calls `measure_transfer` with the same plan; each notes when it arrives and when its
 // part has ended, on the clock that the processes of a machine share. Whoever gathers the stamps of
-// all members gets the times from `transfer_seconds`.
+// all members gets the times from `member_times`.
 
 #include <cstdint>
 #include <functional>
@@ -45,9 +45,15 @@ struct TransferStamps {
 std::vector<TransferStamps> measure_transfer(Communicator& communicator, const TransferPlan& plan,
                                              const Barrier& barrier);
 
-/// Per repetition: last end less last arrival. `of_ranks`: the stamps of every member; as many
-/// repetitions as all of them have.
-std::vector<double> transfer_seconds(std::span<const std::vector<TransferStamps>> of_ranks);
+/// Of every repetition, as many as all members have.
+struct MemberTimes {
+  std::vector<double> seconds;  // last end less last arrival
+  std::vector<double> early;    // last end less a member's own, mean over the members
+};
+
+/// `of_ranks`: the stamps of every member. One that ends before the last arrives is as early as the
+/// whole time.
+MemberTimes member_times(std::span<const std::vector<TransferStamps>> of_ranks);
 
 /// Sizes to measure around those that a program sends: powers of four from 4 bytes up to the
 /// largest, and the program's own. Ascending, each once.

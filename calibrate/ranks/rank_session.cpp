@@ -1,18 +1,26 @@
 #include "calibrate/ranks/rank_session.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstring>
-#include <map>
 #include <memory>
-#include <set>
-#include <tuple>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "calibrate/fit/robust.h"
 #include "calibrate/machine.h"
 #include "calibrate/measure/overlap_timing.h"
+#include "calibrate/measure/stopwatch.h"
 #include "calibrate/measure/transfer_timing.h"
+#include "calibrate/ranks/slow_parts.h"
+#include "calibrate/ranks/transfer_curves.h"
+#include "core/unit_text.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/mpi/clock_offset.h"
 #include "kernels/mpi/mpi_communicator.h"
@@ -44,35 +52,43 @@ std::vector<TransferStamps> stamps_of(const std::string& bytes) {
   return stamps;
 }
 
-/// The nearest size of which every member has an equal part of whole numbers.
-std::int64_t divisible(std::int64_t bytes, int ranks) {
-  const std::int64_t part = ranks * bytes_of(WireType::fp32);
-  return std::max<std::int64_t>(1, bytes / part) * part;
-}
-
-/// A kind of transfer by groups of ranks, all at the same time, and the sizes to measure.
-struct Curve {
-  CommKind kind = CommKind::all_reduce;
-  int ranks = 2, nodes = 1;  // of a group
-  std::vector<std::vector<int>> groups{};
-  std::vector<std::int64_t> bytes{};
-  int communicator = 0;  // of the session's
-};
-
-int nodes_of(const std::vector<std::vector<int>>& groups, const std::vector<int>& node_of_rank) {
-  std::size_t most = 1;
-  for (const std::vector<int>& group : groups) {
-    std::set<int> nodes;
-    for (const int rank : group) nodes.insert(node_of_rank.at(static_cast<std::size_t>(rank)));
-    most = std::max(most, nodes.size());
-  }
-  return static_cast<int>(most);
+RankPlaces places_of(const MpiWorld& world) {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return {.hosts = world.gather(host.data()), .node_of_rank = world.nodes()};
 }
 
 /// Those that share this rank's machine.
 std::int64_t ranks_here(const MpiWorld& world) {
   const std::vector<int> nodes = world.nodes();
   return std::count(nodes.begin(), nodes.end(), nodes[static_cast<std::size_t>(world.rank())]);
+}
+
+/// Of each repetition, the mean over the groups.
+std::vector<double> mean_of(std::span<const MemberTimes> of_groups,
+                            std::vector<double> MemberTimes::*what) {
+  std::vector<double> means((of_groups.front().*what).size(), 0.0);
+  for (const MemberTimes& group : of_groups) {
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      means[i] += (group.*what)[i] / static_cast<double>(of_groups.size());
+    }
+  }
+  return means;
+}
+
+/// The noise is that of a group: their mean varies less.
+void fill(Sample& sample, std::span<const MemberTimes> of_groups) {
+  const RobustSummary all = summarise(mean_of(of_groups, &MemberTimes::seconds));
+  set_times(sample, all, all.kept);
+  double squares = 0.0;
+  for (const MemberTimes& group : of_groups) {
+    const double noise = summarise(group.seconds).noise;
+    squares += noise * noise;
+  }
+  sample.noise = std::sqrt(squares / static_cast<double>(of_groups.size()));
+  const std::vector<double> early = mean_of(of_groups, &MemberTimes::early);
+  sample.early =
+      std::reduce(early.begin(), early.end()) / static_cast<double>(early.size()) / all.mean;
 }
 
 class RankSession {
@@ -91,50 +107,43 @@ class RankSession {
         device_({.streams = 2, .events = 8, .capacity_bytes = memory_ / 2}),
         file_(world.rank() == 0 ? calibration.samples : "", machine_line(machine_, "fp32")),
         sampler_(file_, anchor_) {
-    find_curves();
+    places_ = places_of(world_);
+    curves_ = curves_for(plan_.transfers, places_.node_of_rank);
     communicator_ =
         make_mpi_communicator(world_, groups(), c_.emulated ? Waiting::rests : Waiting::yields);
   }
 
-  void run() {
+  std::vector<std::string> run() {
     if (!c_.emulated) {
       measure_alone<float>(plan_,
                            {.budget_s = c_.budget_s * kAloneShare,
                             .seed = c_.seed,
                             .storage_folder = world_.rank() == 0 ? c_.storage_folder : "",
-                            .report = [this](const SessionProgress&) { c_.progress(); }},
+                            .report = c_.progress,
+                            .together = {.agreed = [this](bool mine) { return agreed(mine); },
+                                         .meet = [this] { world_.barrier(); }}},
                            device_, sampler_);
+      note_slow_nodes();
     }
     world_.barrier();
     for (const Curve& curve : curves_) transfers(curve);
     if (!c_.emulated) overlap();
+    return slow_;
   }
 
  private:
-  /// One curve per kind, size of the groups and nodes they span: by the groups of its dearest use.
-  void find_curves() {
-    const std::vector<int> node_of_rank = world_.nodes();
-    std::map<std::tuple<CommKind, int, int>, std::vector<std::int64_t>> sizes;
-    for (const TransferUse& use : plan_.transfers) {
-      if (use.groups.back().back() >= world_.size()) continue;  // of a larger scenario
-      const int nodes = nodes_of(use.groups, node_of_rank);
-      const auto [of_curve, is_new] = sizes.try_emplace({use.kind, use.ranks(), nodes});
-      if (is_new) {
-        curves_.push_back({.kind = use.kind,
-                           .ranks = use.ranks(),
-                           .nodes = nodes,
-                           .groups = use.groups,
-                           .communicator = static_cast<int>(curves_.size()) + 1});
-      }
-      of_curve->second.push_back(use.bytes());
-    }
-    for (Curve& curve : curves_) {
-      for (const std::int64_t size :
-           transfer_sizes(sizes.at({curve.kind, curve.ranks, curve.nodes}))) {
-        const std::int64_t whole = divisible(size, curve.ranks);
-        if (curve.bytes.empty() || curve.bytes.back() != whole) curve.bytes.push_back(whole);
-      }
-    }
+  /// Every rank has measured the same kernels, by itself.
+  void note_slow_nodes() {
+    const std::vector<std::string> of_ranks = world_.gather(pack_times(file_.samples()));
+    if (world_.rank() != 0) return;
+    std::vector<RankTimes> times;
+    for (const std::string& packed : of_ranks) times.push_back(unpack_times(packed));
+    for (std::string& line : slow_nodes(times, places_)) slow_.push_back(std::move(line));
+  }
+
+  void tell(const std::string& what) const {
+    const double left = c_.budget_s - (clock_seconds() - began_);
+    c_.progress({.what = what, .seconds_left = std::max(0.0, left)});
   }
 
   /// This rank's group of every curve, behind one of all ranks.
@@ -144,19 +153,11 @@ class RankSession {
     std::vector<GroupMembers> all{std::move(everyone)};
     for (const Curve& curve : curves_) {
       GroupMembers mine{.name = "curve" + std::to_string(curve.communicator), .ranks = {}};
-      if (const std::vector<int>* group = group_of(curve)) mine.ranks = *group;
+      if (const std::vector<int>* group = curve.group_of(world_.rank())) mine.ranks = *group;
       std::sort(mine.ranks.begin(), mine.ranks.end());
       all.push_back(std::move(mine));
     }
     return all;
-  }
-
-  /// Null where this rank is in none.
-  const std::vector<int>* group_of(const Curve& curve) const {
-    for (const std::vector<int>& group : curve.groups) {
-      if (std::find(group.begin(), group.end(), world_.rank()) != group.end()) return &group;
-    }
-    return nullptr;
   }
 
   /// What rank 0 says, on all ranks.
@@ -171,20 +172,30 @@ class RankSession {
       sample.bytes = bytes;
       // Every size once, budget or not: a curve has its ends.
       if (agreed(file_.holds(sample))) continue;
+      tell(fmt::format("{} of {} among {} ranks", name_of(curve.kind),
+                       format_bytes({static_cast<double>(bytes)}), curve.ranks));
       if (world_.rank() == 0) {
         sampler_.take(sample, [&](Sample& s) {
-          const RobustSummary summary = summarise(all_times(curve, bytes));
-          set_times(s, summary, summary.kept);
+          const std::vector<MemberTimes> times = all_times(curve, bytes);
+          fill(s, times);
+          if (bytes == curve.bytes.back()) note_slow_groups(curve, times);
         });
       } else {
         all_times(curve, bytes);
       }
-      c_.progress();
+    }
+  }
+
+  void note_slow_groups(const Curve& curve, std::span<const MemberTimes> times) {
+    std::vector<double> seconds;
+    for (const MemberTimes& group : times) seconds.push_back(median(group.seconds));
+    for (std::string& line : slow_groups(name_of(curve.kind), curve.groups, seconds, places_)) {
+      slow_.push_back(std::move(line));
     }
   }
 
   TransferPlan plan_of(const Curve& curve, std::int64_t bytes) const {
-    const std::vector<int>& group = *group_of(curve);
+    const std::vector<int>& group = *curve.group_of(world_.rank());
     const auto place = std::find(group.begin(), group.end(), world_.rank()) - group.begin();
     TransferPlan plan{.group = curve.communicator,
                       .kind = wire_kind(curve.kind),
@@ -208,22 +219,22 @@ class RankSession {
 
   /// As many times as its part of the budget has room for; more than a few, since one interruption
   /// is as long as many short transfers, and a few where one takes long.
-  std::vector<double> all_times(const Curve& curve, std::int64_t bytes) {
-    std::vector<double> few = transfer_times(curve, bytes, kFewRepeats);
+  std::vector<MemberTimes> all_times(const Curve& curve, std::int64_t bytes) {
+    std::vector<MemberTimes> few = transfer_times(curve, bytes, kFewRepeats);
     int repeats = 0;
     if (!few.empty()) {
-      repeats = std::min(kMostRepeats,
-                         static_cast<int>(seconds_of_size() / (kQuietSeconds + median(few))));
+      const double once = kQuietSeconds + median(mean_of(few, &MemberTimes::seconds));
+      repeats = std::min(kMostRepeats, static_cast<int>(seconds_of_size() / once));
     }
     repeats = std::stoi(world_.broadcast(std::to_string(repeats)));
     return repeats <= kFewRepeats ? few : transfer_times(curve, bytes, repeats);
   }
 
-  /// On rank 0 the mean times of all groups, elsewhere nothing.
-  std::vector<double> transfer_times(const Curve& curve, std::int64_t bytes, int repeats) {
+  /// On rank 0 the times of all groups, elsewhere nothing.
+  std::vector<MemberTimes> transfer_times(const Curve& curve, std::int64_t bytes, int repeats) {
     const Barrier everyone = make_barrier(*communicator_, kEveryone);
     std::vector<TransferStamps> mine;
-    if (group_of(curve) != nullptr) {
+    if (curve.group_of(world_.rank()) != nullptr) {
       TransferPlan plan = plan_of(curve, bytes);
       plan.repeats = repeats;
       plan.rests = c_.emulated;
@@ -237,18 +248,14 @@ class RankSession {
       stamp.ended_s += offset.count();
     }
     const std::vector<std::string> parts = world_.gather(bytes_of_stamps(mine));
-    std::vector<double> times;
+    std::vector<MemberTimes> times;
     if (world_.rank() != 0) return times;
     for (const std::vector<int>& group : curve.groups) {
       std::vector<std::vector<TransferStamps>> of_group;
       for (const int rank : group) {
         of_group.push_back(stamps_of(parts[static_cast<std::size_t>(rank)]));
       }
-      const std::vector<double> seconds = transfer_seconds(of_group);
-      times.resize(seconds.size(), 0.0);
-      for (std::size_t i = 0; i < times.size(); ++i) {
-        times[i] += seconds[i] / static_cast<double>(curve.groups.size());
-      }
+      times.push_back(member_times(of_group));
     }
     return times;
   }
@@ -267,6 +274,7 @@ class RankSession {
     sample.nodes = curve->nodes;
     sample.bytes = curve->bytes.back();
     if (agreed(file_.holds(sample))) return;
+    tell("kernels beside transfers");
     const auto measure = [&] {
       OverlapPlan plan{.kernel = gemm->task, .transfer = plan_of(*curve, sample.bytes)};
       plan.transfer.repeats = 10;
@@ -280,10 +288,9 @@ class RankSession {
         s.kernel_theft = timing.kernel_theft();
         s.transfer_theft = timing.transfer_theft();
       });
-    } else if (group_of(*curve) != nullptr) {
+    } else if (curve->group_of(world_.rank()) != nullptr) {
       measure();
     }
-    c_.progress();
   }
 
   const RankCalibration& c_;
@@ -297,12 +304,15 @@ class RankSession {
   SampleFile file_;
   Sampler sampler_;
   std::unique_ptr<Communicator> communicator_;
+  double began_ = clock_seconds();
+  RankPlaces places_;
+  std::vector<std::string> slow_;
 };
 
 }  // namespace
 
-void calibrate_rank(const RankCalibration& calibration, const MpiWorld& world) {
-  RankSession(calibration, world).run();
+std::vector<std::string> calibrate_rank(const RankCalibration& calibration, const MpiWorld& world) {
+  return RankSession(calibration, world).run();
 }
 
 }  // namespace windtunnel

@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "calibrate/session.h"
 #include "kernels/mpi/mpi_world.h"
@@ -18,13 +19,15 @@ struct RankCalibration {
   std::span<const Program> programs;
   double budget_s = 60.0;
   std::uint64_t seed = 1;
-  bool emulated = false;                   // transfers alone, between ranks that rest meanwhile
-  std::string samples;                     // file of rank 0
-  std::string storage_folder;              // empty: storage is not measured
-  std::function<void()> progress = [] {};  // called as often as anything moves
+  bool emulated = false;       // transfers alone, between ranks that rest meanwhile
+  std::string samples;         // file of rank 0
+  std::string storage_folder;  // empty: storage is not measured
+  /// Called as often as anything moves.
+  std::function<void(const SessionProgress&)> progress = [](const SessionProgress&) {};
 };
 
-/// Throws ExecutionError, InputError, TransferError.
-void calibrate_rank(const RankCalibration& calibration, const MpiWorld& world);
+/// On rank 0 what is slow (slow_parts.h), a line each. Throws ExecutionError, InputError,
+/// TransferError.
+std::vector<std::string> calibrate_rank(const RankCalibration& calibration, const MpiWorld& world);
 
 }  // namespace windtunnel

@@ -1,6 +1,7 @@
 // windtunnel-rank: one rank of a run or a calibration. `windtunnel` starts it through mpirun, or
 // as the rank that mpirun or srun started `windtunnel` as.
 
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +37,7 @@ namespace {
 struct RankArguments {
   std::string scenario, id, folder, numbers = "fp32";
   int warm_up = 1, steps = 1;
+  double settle_s = 0.0;
   std::uint64_t seed = 1;
   std::string emulate;  // profile
   bool joined = false;  // of a world that others started: folders are each rank's own
@@ -56,6 +59,7 @@ void add_options(CLI::App& app, RankArguments& a) {
   app.add_option("--folder", a.folder)->required();
   app.add_option("--numbers", a.numbers)->check(CLI::IsMember({"fp32", "fp64", "field"}));
   app.add_option("--warm-up", a.warm_up);
+  app.add_option("--settle", a.settle_s);
   app.add_option("--steps", a.steps);
   app.add_option("--seed", a.seed);
   app.add_option("--capacity", a.capacity_bytes);
@@ -118,6 +122,7 @@ void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status)
                        .emulated = emulated ? &*emulated : nullptr,
                        .recording = a.values ? Recording::values : Recording::none,
                        .warm_up = a.warm_up,
+                       .settle_s = a.settle_s,
                        .steps = a.steps,
                        .seed = a.seed,
                        .capacity_bytes = a.capacity_bytes,
@@ -132,6 +137,12 @@ void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status)
   status.state = RankState::done;
 }
 
+void write_slow(const std::vector<std::string>& lines, const std::string& folder) {
+  AtomicFile file(slow_path(folder));
+  for (const std::string& line : lines) file.write(line + "\n");
+  file.commit();
+}
+
 void calibrate(const RankArguments& a, const MpiWorld& world, RankStatus& status) {
   status.pid = getpid();
   status.state = RankState::running;
@@ -141,18 +152,34 @@ void calibrate(const RankArguments& a, const MpiWorld& world, RankStatus& status
       if (a.id.empty() || s.id == a.id) programs.push_back(lower_scenario(s).program);
     }
   }
-  calibrate_rank({.programs = programs,
-                  .budget_s = a.budget_s,
-                  .seed = a.seed,
-                  .emulated = !a.emulate.empty(),
-                  .samples = a.samples.empty() ? samples_path(a.folder) : a.samples,
-                  .storage_folder = a.storage,
-                  .progress = [&status] { ++status.progress.finished; }},
-                 world);
+  const std::vector<std::string> slow =
+      calibrate_rank({.programs = programs,
+                      .budget_s = a.budget_s,
+                      .seed = a.seed,
+                      .emulated = !a.emulate.empty(),
+                      .samples = a.samples.empty() ? samples_path(a.folder) : a.samples,
+                      .storage_folder = a.storage,
+                      .progress =
+                          [&status](const SessionProgress& p) {
+                            ++status.progress.finished;
+                            status.say(p.what, p.seconds_left);
+                          }},
+                     world);
+  if (world.rank() == 0) write_slow(slow, a.folder);
   status.state = RankState::done;
 }
 
+/// Memory that MPI frees stays in the process. Its buffers of large transfers would else be fresh
+/// pages at every call, which the system has to clear, and a virtual machine to find first.
+void keep_freed_memory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_TOP_PAD, 64 << 20);
+  mallopt(M_ARENA_MAX, 1);  // other arenas end at 64 MiB
+}
+
 int main_of_rank(const RankArguments& a) {
+  keep_freed_memory();
   // A rank ends with the launcher that started it, whatever ends that.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const MpiWorld world;

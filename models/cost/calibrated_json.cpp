@@ -44,6 +44,7 @@ class Writer {
   }
 
   void add_optional(Json& document) const {
+    if (!c_.slow.empty()) document["slow"] = c_.slow;
     if (c_.overlap) {
       Json by_class = Json::object();
       for (const auto& [cls, share] : c_.overlap->compute_beside_collective) {
@@ -152,6 +153,9 @@ class Writer {
       entry["sigma"] = curve.sigma;
       entry["source"] = key_of(curve.source);
       entry["points_us"] = points;
+      for (const CallNoise& noise : curve.noise) {
+        entry["noise"].push_back({noise.sigma, noise.early});
+      }
       all.push_back(entry);
     }
     return all;

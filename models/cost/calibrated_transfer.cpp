@@ -44,6 +44,21 @@ double moved(CommKind kind, int ranks, int nodes) {
   return (nodes > 1 ? 1 : ranks) * busbw_factor(kind, ranks);
 }
 
+/// Of a size between two points, between theirs; beyond the curve that of its end.
+CallNoise noise_at(const CollectiveCurve& curve, double bytes) {
+  if (curve.noise.empty()) return {};
+  const auto above = std::lower_bound(
+      curve.points.begin(), curve.points.end(), bytes,
+      [](const std::pair<double, double>& point, double b) { return point.first < b; });
+  if (above == curve.points.begin()) return curve.noise.front();
+  if (above == curve.points.end()) return curve.noise.back();
+  const auto i = static_cast<std::size_t>(above - curve.points.begin());
+  const double low = curve.points[i - 1].first;
+  const double t = std::log(bytes / low) / std::log(above->first / low);
+  return {.sigma = std::lerp(curve.noise[i - 1].sigma, curve.noise[i].sigma, t),
+          .early = std::lerp(curve.noise[i - 1].early, curve.noise[i].early, t)};
+}
+
 double doublings_beyond(const CollectiveCurve& curve, double bytes) {
   if (bytes > curve.points.back().first) return std::log2(bytes / curve.points.back().first);
   if (bytes < curve.points.front().first) return std::log2(curve.points.front().first / bytes);
@@ -65,6 +80,7 @@ OpCost calibrated_transfer_cost(const Profile& profile, const CollectiveQuery& q
   cost.time = interpolate(*curve, bytes);
   cost.sigma = std::hypot(curve->sigma, kBeyondPerDoubling * beyond);
   cost.origin = {beyond > 0.0 ? Basis::near : Basis::measured, curve->source};
+  cost.noise = noise_at(*curve, bytes);
   if (same_kind && same_ranks) return cost;
   cost.time = cost.time * (moved(query.kind, ranks, curve->nodes) /
                            moved(curve->kind, curve->ranks, curve->nodes));

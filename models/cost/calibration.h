@@ -89,6 +89,7 @@ struct Calibration {
   double noise = 0.0;  // relative standard deviation of a kernel's time from call to call
   std::vector<FitQuality> quality;
   std::vector<std::string> extrapolated;  // what rests on no measurement near it
+  std::vector<std::string> slow;          // nodes and links that took longer than the others
   std::vector<std::pair<std::string, std::string>> fingerprint;  // of machine and software
   std::uint16_t source = 0, extrapolation_source = 0;            // into Profile::sources
 };

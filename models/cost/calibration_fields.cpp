@@ -136,14 +136,22 @@ FitQuality read_quality(ProfileFields& in, const LocatedJson& row) {
           .held_out = count_from_zero(in, row, "held_out")};
 }
 
+std::vector<std::string> read_lines(ProfileFields& in, const LocatedJson& root,
+                                    std::string_view key) {
+  std::vector<std::string> lines;
+  for (const LocatedJson& line : in.member(root, key, Kind::list).items) {
+    if (line.kind != Kind::text) in.note(line, "must be a text");
+    lines.push_back(line.text);
+  }
+  return lines;
+}
+
 void read_account(ProfileFields& in, const LocatedJson& root, Calibration& into) {
   for (const LocatedJson& row : in.member(root, "quality", Kind::list).items) {
     into.quality.push_back(read_quality(in, row));
   }
-  for (const LocatedJson& line : in.member(root, "extrapolated", Kind::list).items) {
-    if (line.kind != Kind::text) in.note(line, "must be a text");
-    into.extrapolated.push_back(line.text);
-  }
+  into.extrapolated = read_lines(in, root, "extrapolated");
+  if (root.find("slow") != nullptr) into.slow = read_lines(in, root, "slow");
   for (const auto& [key, value] : in.member(root, "fingerprint", Kind::map).members) {
     if (value.kind != Kind::text) in.note(value, "must be a text");
     into.fingerprint.emplace_back(key, value.text);

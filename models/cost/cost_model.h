@@ -50,11 +50,19 @@ struct Origin {
   std::uint16_t source = 0;
 };
 
+/// How the time of a transfer differs from call to call and its members' ends from each other,
+/// relative to its time.
+struct CallNoise {
+  double sigma = 0.0;  // standard deviation of the time until the last member's end
+  double early = 0.0;  // by how much a member's end is before the last one's, on average
+};
+
 struct OpCost {
   Seconds time{};
   CostClass cls = CostClass::exact;
   double sigma = 0.0;  // log-normal, of this op given its class
   Origin origin{};
+  CallNoise noise{};  // of transfers
 };
 
 /// What is sent: the five collectives and a point-to-point transfer.

@@ -194,9 +194,22 @@ LinkFigures read_links(ProfileFields& in, const LocatedJson& map) {
                                       enum_names(NetworkType::tcp), Range::share)};
 }
 
+void read_noise(ProfileFields& in, const LocatedJson& map, CollectiveCurve& curve) {
+  const LocatedJson& list = in.member(map, "noise", Kind::list);
+  for (const LocatedJson& of_point : list.items) {
+    if (of_point.kind != Kind::list || of_point.items.size() != 2) {
+      in.note(of_point, "the noise of a point is [standard deviation, how early members end]");
+      continue;
+    }
+    curve.noise.push_back({.sigma = in.item(of_point, 0, Range::not_negative),
+                           .early = in.item(of_point, 1, Range::share)});
+  }
+  if (list.items.size() != curve.points.size()) in.note(list, "every point has its noise");
+}
+
 CollectiveCurve read_curve(ProfileFields& in, const LocatedJson& map) {
   in.allow(map, {"kind", "ranks", "nodes", "network", "nic_bandwidth", "sigma", "source", "note",
-                 "points_us"});
+                 "points_us", "noise"});
   const auto kind = named<CommKind>(in, map, "kind", enum_names(CommKind::send_recv));
   const auto network = named<NetworkType>(in, map, "network", enum_names(NetworkType::tcp));
   CollectiveCurve curve{.kind = kind.value_or(CommKind::all_reduce),
@@ -223,6 +236,7 @@ CollectiveCurve read_curve(ProfileFields& in, const LocatedJson& map) {
       break;
     }
   }
+  if (map.find("noise") != nullptr) read_noise(in, map, curve);
   if (in.problems().empty()) curve.points = monotone(std::move(curve.points));
   return curve;
 }
@@ -280,10 +294,10 @@ void read_public(ProfileFields& in, const LocatedJson& root, Profile& profile) {
 /// A calibration prices what it measured: nothing of a GPU has to be known.
 void read_calibrated(ProfileFields& in, const LocatedJson& root, Profile& profile) {
   in.allow(root,
-           {"format",   "version",     "id",          "device",      "kind",        "date",
-            "stack",    "sources",     "anchors",     "memory",      "class_sigma", "peak_flops",
-            "kernels",  "collectives", "noise",       "overlap",     "host",        "storage",
-            "measured", "quality",     "fingerprint", "extrapolated"});
+           {"format",   "version",     "id",          "device",       "kind",        "date",
+            "stack",    "sources",     "anchors",     "memory",       "class_sigma", "peak_flops",
+            "kernels",  "collectives", "noise",       "overlap",      "host",        "storage",
+            "measured", "quality",     "fingerprint", "extrapolated", "slow"});
   read_host_and_sigma(in, root, profile);
   const LocatedJson& memory = in.member(root, "memory", Kind::map);
   in.allow(memory, {"usable_bytes", "context_bytes"});

@@ -114,6 +114,7 @@ struct CollectiveCurve {
   double sigma = 0.0;
   std::uint16_t source = 0;
   std::vector<std::pair<double, double>> points{};  // bytes, seconds
+  std::vector<CallNoise> noise{};                   // of each point; empty: not known
 };
 
 struct LinkFigures {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "calibrate/build_profile.h"
 #include "calibrate/machine.h"
@@ -34,7 +35,14 @@ std::vector<ShapeUse> shapes_of(std::span<const Program> programs) {
   return uses;
 }
 
-std::vector<Sample> by_ranks(const CalibrationRequest& request) {
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+MachineSamples by_ranks(const CalibrationRequest& request) {
   std::vector<std::string> words{"--budget", std::to_string(request.budget_s), "--seed",
                                  std::to_string(request.seed)};
   if (!request.scenario_id.empty()) words.insert(words.end(), {"--id", request.scenario_id});
@@ -51,20 +59,22 @@ std::vector<Sample> by_ranks(const CalibrationRequest& request) {
     words.insert(words.end(),
                  {"--storage", std::filesystem::absolute(request.storage_folder).string()});
   }
-  std::vector<Sample> samples;
-  launch_ranks({.ranks = most_ranks(request.programs),
-                .program = request.programs.front(),
-                .words = std::move(words),
-                .hang_after_s = 60.0 + request.budget_s},
-               [&](const std::string& folder) {
-                 const std::string path =
-                     request.samples.empty() ? samples_path(folder) : request.samples;
-                 samples = SampleFile(path, machine_line(this_machine(), kNumbers)).samples();
-               });
-  return samples;
+  MachineSamples measured;
+  launch_ranks(
+      {.ranks = most_ranks(request.programs),
+       .program = request.programs.front(),
+       .words = std::move(words),
+       .hang_after_s = 60.0 + request.budget_s,
+       .progress = request.progress},
+      [&](const std::string& folder) {
+        const std::string path = request.samples.empty() ? samples_path(folder) : request.samples;
+        measured = {.samples = SampleFile(path, machine_line(this_machine(), kNumbers)).samples(),
+                    .slow = lines_of(slow_path(folder))};
+      });
+  return measured;
 }
 
-std::vector<Sample> alone(const CalibrationRequest& request) {
+MachineSamples alone(const CalibrationRequest& request) {
   constexpr int kShare = 8;             // one measurement takes an eighth of memory and budget
   constexpr double kSlowKernel = 10.0;  // at a tenth of the rough speed
   const Machine machine = this_machine();
@@ -84,7 +94,7 @@ std::vector<Sample> alone(const CalibrationRequest& request) {
        .storage_folder = request.storage_folder,
        .report = [&](const SessionProgress& p) { request.progress(p.what, p.seconds_left); }},
       device, sampler);
-  return file.samples();
+  return {.samples = file.samples(), .slow = {}};
 }
 
 }  // namespace
@@ -108,25 +118,28 @@ CalibrationTargets targets_of(const std::vector<std::string>& scenario_paths) {
   return targets;
 }
 
-std::vector<Sample> measure_machine(const CalibrationRequest& request) {
+MachineSamples measure_machine(const CalibrationRequest& request) {
   if (!request.emulate.empty()) return by_ranks(request);  // there is nothing else to measure
   const bool ranks =
       most_ranks(request.programs) > 1 && has_rank_program() && (has_mpirun() || joined_world());
   return ranks ? by_ranks(request) : alone(request);
 }
 
-Profile profile_of(const CalibrationRequest& request, std::span<const Sample> samples,
+Profile profile_of(const CalibrationRequest& request, const MachineSamples& measured,
                    const std::optional<AnchorRates>& rates) {
   if (!request.emulate.empty()) {
-    return with_transfers(load_profile(request.emulate), samples, request.id, request.network);
+    Profile profile = with_transfers(load_profile(request.emulate), measured.samples, request.id,
+                                     request.network);
+    profile.calibration->slow = measured.slow;
+    return profile;
   }
   const Machine machine = this_machine();
   auto facts = fingerprint(machine);
   facts.emplace_back("numbers", kNumbers);
   facts.emplace_back("ranks", std::to_string(most_ranks(request.programs)));
   facts.emplace_back("seed", std::to_string(request.seed));
-  return build_profile(
-      samples, shapes_of(request.programs),
+  Profile profile = build_profile(
+      measured.samples, shapes_of(request.programs),
       {.id = request.id,
        .date = today(),
        .fingerprint = std::move(facts),
@@ -134,6 +147,8 @@ Profile profile_of(const CalibrationRequest& request, std::span<const Sample> sa
        .seed = request.seed,
        .rates = rates,
        .network = request.network});
+  profile.calibration->slow = measured.slow;
+  return profile;
 }
 
 }  // namespace windtunnel

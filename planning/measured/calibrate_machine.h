@@ -45,13 +45,18 @@ CalibrationTargets targets_of(const std::vector<std::string>& scenario_paths);
 /// A cluster's network between nodes.
 CalibratedNetwork network_of(const Cluster& cluster);
 
+struct MachineSamples {
+  std::vector<Sample> samples;
+  std::vector<std::string> slow;  // nodes and links that are, a line each
+};
+
 /// All of one calibration; with `emulate` transfers alone. Throws RunFailed, RunImpossible,
 /// InputError, ExecutionError.
-std::vector<Sample> measure_machine(const CalibrationRequest& request);
+MachineSamples measure_machine(const CalibrationRequest& request);
 
-/// With `emulate`, that profile with the transfers of `samples` in place of its own.
+/// With `emulate`, that profile with the measured transfers in place of its own.
 /// `rates`: the machine's speed at which times are stated; none: the median of the samples'.
-Profile profile_of(const CalibrationRequest& request, std::span<const Sample> samples,
+Profile profile_of(const CalibrationRequest& request, const MachineSamples& measured,
                    const std::optional<AnchorRates>& rates = std::nullopt);
 
 }  // namespace windtunnel

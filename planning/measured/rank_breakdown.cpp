@@ -92,8 +92,8 @@ class Accounting {
   void await(const Awaited& t) {
     const Comm& comm = program_.comms[t.op->comm];
     const bool collective = t.op->kind == OpKind::collective && !spans_roles(comm);
-    charge(t.arrival,
-           {.kind = TimeKind::exposed_comm, .comm = t.op->comm});  // queued on its stream
+    // Queued on its stream: behind other transfers, of which messages wait for other stages too.
+    if (collective) charge(t.arrival, {.kind = TimeKind::exposed_comm, .comm = t.op->comm});
     charge(t.start, {.kind = collective ? TimeKind::straggler : TimeKind::bubble});
     charge(t.end, {.kind = TimeKind::exposed_comm, .comm = t.op->comm});
   }

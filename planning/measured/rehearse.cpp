@@ -13,6 +13,9 @@ namespace windtunnel {
 
 namespace {
 
+/// After a calibration has given its memory back (runtime/distributed/distributed_run.h).
+constexpr double kSettle = 2.0;
+
 /// Of what is split over rounds as evenly as it goes, the part of one.
 int share_of(int whole, int rounds, int round) {
   return whole / rounds + (round < whole % rounds ? 1 : 0);
@@ -63,21 +66,25 @@ Rehearsal rehearse(const Scenario& scenario, const RehearsalRequest& request) {
                                  .storage_folder = ""};
   RunRequest run = request.run;
   run.speeds = true;
-  std::vector<Sample> samples;
+  run.settle_s = kSettle;
+  MachineSamples measured;
   std::vector<RankOutcome> outcomes;
   for (int round = 0; round < rounds; ++round) {
-    request.progress(fmt::format("round {} of {}, calibrate", round + 1, rounds));
-    const std::vector<Sample> slice = measure_machine(calibration);
-    samples.insert(samples.end(), slice.begin(), slice.end());
+    calibration.progress = [&](const std::string& what, double left) {
+      request.progress(fmt::format("round {} of {}, calibrate, {:.0f} s left, {}", round + 1,
+                                   rounds, left, what));
+    };
+    const MachineSamples slice = measure_machine(calibration);
+    measured.samples.insert(measured.samples.end(), slice.samples.begin(), slice.samples.end());
     request.progress(fmt::format("round {} of {}, run", round + 1, rounds));
     run.steps = share_of(request.run.steps, rounds, round);
     append(outcomes, run_program(run, lowered));
   }
   Rehearsal rehearsal{.predicted = {},
                       .measured = measured_run(lowered, outcomes),
-                      .calibrating = reference_rates(samples),
+                      .calibrating = reference_rates(measured.samples),
                       .stepping = speed_of(outcomes)};
-  const Profile profile = profile_of(calibration, samples, rehearsal.stepping);
+  const Profile profile = profile_of(calibration, measured, rehearsal.stepping);
   rehearsal.predicted =
       simulate(scenario, {.seed = request.run.seed, .trace = request.trace, .profile = &profile});
   return rehearsal;

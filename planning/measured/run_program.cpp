@@ -47,6 +47,9 @@ std::vector<std::string> words_of(const RunRequest& request) {
                                  std::to_string(request.steps),
                                  "--seed",
                                  std::to_string(request.seed)};
+  if (request.settle_s > 0.0) {
+    words.insert(words.end(), {"--settle", std::to_string(request.settle_s)});
+  }
   if (!request.id.empty()) words.insert(words.end(), {"--id", request.id});
   if (!request.emulate.empty()) {
     words.insert(words.end(), {"--emulate", std::filesystem::absolute(request.emulate).string()});
@@ -74,6 +77,7 @@ class Watch {
         finished = now;
         moved = Clock::now();
       }
+      tell_progress();
       const std::chrono::duration<double> still = Clock::now() - moved;
       if (still.count() > launch_.hang_after_s) {
         const std::string text =
@@ -96,7 +100,16 @@ class Watch {
     return sum;
   }
 
+  void tell_progress() {
+    if (!launch_.progress) return;
+    std::string said = board_.rank(0).said();
+    if (said.empty() || said == said_) return;
+    said_ = std::move(said);
+    launch_.progress(said_, board_.rank(0).seconds_left);
+  }
+
   const RankLaunch& launch_;
+  std::string said_;
   const StatusBoard& board_;
   const std::optional<JoinedWorld>& joined_;
 };

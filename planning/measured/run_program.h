@@ -15,6 +15,7 @@ namespace windtunnel {
 struct RunRequest {
   std::string scenario_path, id;
   int warm_up = 1, steps = 3;
+  double settle_s = 0.0;         // warm-up steps go on for as long
   std::string numbers = "fp32";  // fp32 | fp64 | field
   Recording recording = Recording::none;
   std::uint64_t seed = 1;
@@ -39,6 +40,8 @@ struct RankLaunch {
   const Program& program;          // for words about where ranks are
   std::vector<std::string> words;  // arguments of windtunnel-rank, less its folder
   double hang_after_s = 60.0;
+  /// What the first rank says it is doing, whenever that is another thing; empty: nobody asks.
+  std::function<void(const std::string& what, double seconds_left)> progress{};
 };
 
 /// Whether this program was built with MPI.

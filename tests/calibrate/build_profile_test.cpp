@@ -145,6 +145,8 @@ TEST(BuildProfile, HostStorageTransfersAndOverlap) {
     all.back().transfer = CommKind::all_gather;
     all.back().ranks = 4;
     all.back().bytes = bytes;
+    all.back().noise = 1.0 / static_cast<double>(bytes);
+    all.back().early = 0.5 / static_cast<double>(bytes);
   }
   for (const double theft : {0.2, 0.4, 0.3}) {
     all.push_back(other(SampleKind::overlap, 1e-3));
@@ -159,6 +161,9 @@ TEST(BuildProfile, HostStorageTransfersAndOverlap) {
   ASSERT_EQ(p.curves.size(), 1U);
   EXPECT_EQ(p.curves[0].points.size(), 3U);
   EXPECT_NEAR(p.curves[0].points[1].second, 64e-6, 1e-12);
+  ASSERT_EQ(p.curves[0].noise.size(), 3U);
+  EXPECT_EQ(p.curves[0].noise[1].sigma, 1.0 / 64);
+  EXPECT_EQ(p.curves[0].noise[1].early, 0.5 / 64);
   EXPECT_EQ(p.calibration->overlap->compute_beside_collective.at(KernelClass::gemm), 0.3);
   EXPECT_EQ(p.calibration->overlap->collective_beside_compute, 0.6);
 }

@@ -46,6 +46,7 @@ std::vector<Sample> one_of_each() {
   transfer.transfer = CommKind::reduce_scatter;
   transfer.ranks = 4;
   transfer.bytes = 4096;
+  transfer.early = 0.125;
   all.push_back(transfer);
   Sample overlap = kernel(32);
   overlap.kind = SampleKind::overlap;

@@ -31,7 +31,7 @@ hosts_possible() {
   local reason=
   if ! { ip netns exec "$hosts_prefix-try" ip link add try0 type veth peer name try1 &&
     ip netns exec "$hosts_prefix-try" ip link add tryb type bridge &&
-    limit 10 try0 ip netns exec "$hosts_prefix-try"
+    limit 10 try0 dst ip netns exec "$hosts_prefix-try"
   } 2>/dev/null; then
     reason="this kernel has no veth, bridge, htb or u32"
   fi
@@ -44,17 +44,24 @@ in_switch() {
 }
 
 # Acknowledgements (packets under 128 bytes) go first: behind the data of the other direction they
-# would hold up the data they acknowledge, which costs a sixth of the rate both ways at once.
-limit() { # megabits a second, the device, then how to run tc there
-  local rate=$1 device=$2
-  shift 2
-  "$@" tc qdisc add dev "$device" root handle 1: htb default 10
+# would hold up the data they acknowledge, which costs a sixth of the rate both ways at once. Data of
+# different peers take turns, as the queue pairs of a NIC do: in one queue a long transfer would hold
+# up a short one.
+limit() { # megabits a second, the device, peers by dst or src, then how to run tc there
+  local rate=$1 device=$2 side=$3 i
+  shift 3
+  "$@" tc qdisc add dev "$device" root handle 1: htb default 20
   "$@" tc class add dev "$device" parent 1: classid 1:1 htb rate "${rate}mbit" $hosts_bucket
-  "$@" tc class add dev "$device" parent 1:1 classid 1:10 htb rate "$((rate - 1))mbit" \
-    ceil "${rate}mbit" prio 1 $hosts_bucket
   "$@" tc class add dev "$device" parent 1:1 classid 1:20 htb rate 1mbit \
     ceil "${rate}mbit" prio 0 $hosts_bucket
-  "$@" tc filter add dev "$device" parent 1: protocol ip u32 match u16 0 0xff80 at 2 flowid 1:20
+  "$@" tc filter add dev "$device" parent 1: protocol ip prio 1 \
+    u32 match u16 0 0xff80 at 2 flowid 1:20
+  for ((i = 1; i <= hosts_count; ++i)); do
+    "$@" tc class add dev "$device" parent 1:1 classid "1:10$i" htb rate 1mbit \
+      ceil "${rate}mbit" prio 1 burst 10kb cburst 10kb quantum 10000
+    "$@" tc filter add dev "$device" parent 1: protocol ip prio 2 \
+      u32 match ip "$side" "$hosts_net.$i" flowid "1:10$i"
+  done
 }
 
 make_hosts() {
@@ -77,10 +84,10 @@ make_hosts() {
     ip netns exec "$host" ip link set lo up
     ip netns exec "$host" sh -c 'echo 0 >/proc/sys/net/ipv4/tcp_slow_start_after_idle'
     ip netns exec "$host" ip link set nic up
-    limit "$nic" nic ip netns exec "$host"
-    limit "$nic" "port$i" in_switch
-    limit "$uplink" "up$i" in_switch
-    limit "$uplink" "down$i" in_switch
+    limit "$nic" nic dst ip netns exec "$host"
+    limit "$nic" "port$i" src in_switch
+    limit "$uplink" "up$i" dst in_switch
+    limit "$uplink" "down$i" src in_switch
   done
   # What mpirun starts daemons with: ADDRESS COMMAND... A host has its own folder for temporary files:
   # daemons that take each other's host for theirs would make the same session folder at once.
@@ -113,7 +120,7 @@ mpirun_on_hosts() {
     --hostfile "$hosts_folder/hostfile" --map-by slot --bind-to none \
     --mca mpi_yield_when_idle 1 --mca plm_rsh_agent "$hosts_folder/agent" \
     --mca plm_rsh_no_tree_spawn 1 --mca coll_libnbc_iallreduce_algorithm 4 \
-    --mca pml ob1 --mca btl tcp,self --mca btl_tcp_flags 1 \
+    --mca pml ob1 --mca btl tcp,self --mca btl_tcp_flags 1 --mca btl_tcp_sndbuf 65536 \
     --mca btl_tcp_if_include "$hosts_net.0/24" --mca oob_tcp_if_include "$hosts_net.0/24" \
     "$@" </dev/null
 }

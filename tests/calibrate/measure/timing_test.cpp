@@ -98,7 +98,7 @@ TEST(TransferTiming, EveryKindIsTimedOnEveryRank) {
                          barrier);
   });
   for (const auto& of_ranks : stamps) {
-    const std::vector<double> seconds = transfer_seconds(of_ranks);
+    const std::vector<double> seconds = member_times(of_ranks).seconds;
     ASSERT_EQ(seconds.size(), 7U);
     for (const double s : seconds) EXPECT_GT(s, 0.0);
   }
@@ -108,8 +108,19 @@ TEST(TransferTiming, FromTheLastArrivalToTheLastEnd) {
   const std::vector<std::vector<TransferStamps>> stamps = {
       {{.arrived_s = 1.0, .ended_s = 5.0}, {.arrived_s = 10.0, .ended_s = 11.0}},
       {{.arrived_s = 3.0, .ended_s = 4.5}}};
-  EXPECT_EQ(transfer_seconds(stamps), std::vector<double>{2.0});
-  EXPECT_TRUE(transfer_seconds({}).empty());
+  const MemberTimes times = member_times(stamps);
+  EXPECT_EQ(times.seconds, std::vector<double>{2.0});
+  EXPECT_EQ(times.early, std::vector<double>{0.25});  // one member 0.5 s before the other
+  EXPECT_TRUE(member_times({}).seconds.empty());
+}
+
+TEST(TransferTiming, AMemberThatDidNotWaitIsEarlyByTheWholeTime) {
+  // A broadcast's root hands its data over and goes on.
+  const std::vector<std::vector<TransferStamps>> stamps = {{{.arrived_s = 0.0, .ended_s = 1.0}},
+                                                           {{.arrived_s = 3.0, .ended_s = 4.0}}};
+  const MemberTimes times = member_times(stamps);
+  EXPECT_EQ(times.seconds, std::vector<double>{1.0});
+  EXPECT_EQ(times.early, std::vector<double>{0.5});
 }
 
 TEST(TransferTiming, SizesHoldTheProgramsOwn) {

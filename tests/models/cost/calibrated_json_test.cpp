@@ -20,8 +20,11 @@ Profile sample() {
   p.memory.context_bytes = {.value = 0.0};
   p.chip.tensor_flops[Dtype::fp32] = {.value = 3e10, .sigma = 0.05};
   p.host[HostItem::kernel_launch] = {.value = 1.2345678901234e-7, .sigma = 0.2};
-  p.curves.push_back(
-      {.kind = CommKind::send_recv, .ranks = 2, .sigma = 0.1, .points = {{4, 1e-6}, {1024, 2e-6}}});
+  p.curves.push_back({.kind = CommKind::send_recv,
+                      .ranks = 2,
+                      .sigma = 0.1,
+                      .points = {{4, 1e-6}, {1024, 2e-6}},
+                      .noise = {{.sigma = 0.5, .early = 0.25}, {.sigma = 0.125, .early = 0.0625}}});
   Calibration c;
   c.measured[{.kernel = Kernel::gemm_wgrad,
               .in = Dtype::fp32,
@@ -41,6 +44,7 @@ Profile sample() {
   c.anchors = {.flops_per_s = 1e10, .bytes_per_s = 2e10};
   c.quality = {{.name = "gemm", .mape = 0.05, .p90 = 0.1, .samples = 9, .held_out = 0}};
   c.extrapolated = {"nothing"};
+  c.slow = {"a node"};
   c.fingerprint = {{"cpu", "some"}};
   p.calibration = c;
   return p;
@@ -76,6 +80,9 @@ TEST(CalibratedJson, ReadsBackWhatWasWritten) {
   EXPECT_EQ(p.class_sigma.at(CostClass::gemm).source, 1);
   EXPECT_EQ(p.sources.at(c.extrapolation_source).key, "extrapolated");
   EXPECT_EQ(p.curves.front().points.at(1).second, 2e-6);
+  EXPECT_EQ(c.slow, std::vector<std::string>{"a node"});
+  EXPECT_EQ(p.curves.front().noise.at(1).sigma, 0.125);
+  EXPECT_EQ(p.curves.front().noise.at(0).early, 0.25);
 }
 
 std::string problems_with(const std::string& from, const std::string& to) {
@@ -106,6 +113,9 @@ TEST(CalibratedJson, RefusesWhatIsWrong) {
       {"\"network\": \"none\"", "\"network\": \"none\", \"nic_bandwidth\": 1, \"nic\": 2",
        "unknown key 'nic'"},
       {"\"nodes\": 1", "\"nodes\": 2", "names its network"},
+      {"\"points_us\": [", "\"points_us\": [[1, 1],", "every point has its noise"},
+      {"0.0625", "0.0625, 1", "the noise of a point is"},
+      {"0.25\n    ],", "1.25\n    ],", "at most 1"},
       {"\"usable_bytes\"", "\"usable_byte\"", "missing key 'usable_bytes'"},
   };
   for (const Case& c : cases) {

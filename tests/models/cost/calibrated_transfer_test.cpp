@@ -38,6 +38,21 @@ TEST(CalibratedTransfer, OnTheCurve) {
   EXPECT_EQ(cost(CommKind::send_recv, 2, 4).time.value, 2e-6);
 }
 
+TEST(CalibratedTransfer, NoiseIsThatOfTheSize) {
+  Profile p = profile();
+  const auto noise = [&](std::int64_t bytes) {
+    return calibrated_transfer_cost(p, {CommKind::all_reduce, bytes, {.ranks = 4, .per_node = 4}})
+        .noise;
+  };
+  EXPECT_EQ(noise(4).sigma, 0.0) << "not known";
+  p.curves.front().noise = {{.sigma = 0.5, .early = 0.2}, {.sigma = 0.1, .early = 0.0}};
+  EXPECT_EQ(noise(1).sigma, 0.5);
+  EXPECT_EQ(noise(4).early, 0.2);
+  EXPECT_NEAR(noise(2048).sigma, 0.3, kRounding);  // the middle of 4 and 2^20
+  EXPECT_NEAR(noise(2048).early, 0.1, kRounding);
+  EXPECT_EQ(noise(1 << 24).sigma, 0.1);
+}
+
 TEST(CalibratedTransfer, LatencyBelowAndBandwidthAbove) {
   EXPECT_EQ(cost(CommKind::all_reduce, 4, 1).time.value, 1e-5);
   const OpCost above = cost(CommKind::all_reduce, 4, 1 << 22);
