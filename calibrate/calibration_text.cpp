@@ -118,7 +118,7 @@ std::string extrapolated_of(const Calibration& c) {
 
 std::string slow_of(const Calibration& c) {
   if (c.slow.empty()) return "";
-  std::string text = "\nSlow: a step waits for these, and prices are the first rank's\n";
+  std::string text = "\nSlow: a step waits for these, and kernels' prices are the first rank's\n";
   for (const std::string& line : c.slow) text += "  " + line + "\n";
   return text;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numbers>
 #include <utility>
 
 #include "core/check.h"
@@ -14,26 +13,42 @@ namespace windtunnel {
 namespace {
 
 constexpr double kMostDeviation = 0.25;  // the engine's range (sim/engine/step_costs.h)
-constexpr double kReach = 8.0;           // of the integral, in standard deviations
-constexpr int kSteps = 4000;
+constexpr int kUniforms = 4;
+constexpr int kSteps = 4000;  // of the integral over the sum of the uniforms
 
-double normal_below(double x) {
-  return std::erfc(-x / std::numbers::sqrt2) / 2.0;
+/// sum over k of (-1)^k C(4, k) max(0, x - k)^power.
+double spline(double x, int power) {
+  constexpr double kBinomials[] = {1, -4, 6, -4, 1};
+  double sum = 0.0;
+  for (int k = 0; k <= kUniforms && k < x; ++k) sum += kBinomials[k] * std::pow(x - k, power);
+  return sum;
+}
+
+/// All stages of a communicator end together in the engine.
+int drawing_members(const Mesh& mesh, const Comm& comm) {
+  Comm of_stage = comm;
+  of_stage.axes &= static_cast<std::uint8_t>(~kAxisPp);
+  of_stage.first_and_last_pp = false;
+  return of_stage.axes == 0 ? 1 : group_size(mesh, of_stage);
 }
 
 }  // namespace
 
 LargestDraw largest_draw(int n) {
   CHECK(n > 1, "the largest of several");
-  // Density n phi(x) Phi(x)^(n-1); the trapezoidal rule is exact to rounding for such functions.
-  constexpr double step = 2.0 * kReach / kSteps;
+  // With density f and distribution F of the sum, the largest has density n f F^(n-1). The
+  // trapezoidal rule: the integrand and its slope are 0 at both ends but for F(4) = 1, f(4) = 0.
+  constexpr double step = static_cast<double>(kUniforms) / kSteps;
+  const double unit = std::sqrt(12.0 / kUniforms);  // a sum's deviations
   double mean = 0.0, square = 0.0;
-  for (int i = 0; i <= kSteps; ++i) {
-    const double x = -kReach + i * step;
-    const double phi = std::exp(-x * x / 2.0) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
-    const double weight = n * phi * std::pow(normal_below(x), n - 1) * step;
-    mean += weight * x;
-    square += weight * x * x;
+  for (int i = 1; i < kSteps; ++i) {
+    const double sum = i * step;
+    const double density = spline(sum, 3) / 6.0;
+    const double below = std::min(1.0, spline(sum, 4) / 24.0);
+    const double weight = n * density * std::pow(below, n - 1) * step;
+    const double z = (sum - kUniforms / 2.0) * unit;
+    mean += weight * z;
+    square += weight * z * z;
   }
   return {.mean = mean, .variance = square - mean * mean};
 }
@@ -44,7 +59,8 @@ TransferNoise drawn_noise(const CallNoise& measured, int members) {
   if (members > 1 && measured.early > 0.0) {
     const LargestDraw last = largest_draw(members);
     const double most = kMostDeviation * last.mean;
-    drawn.early = std::min(measured.early, most / (1.0 + most));
+    const double by_chance = measured.sigma * last.mean / std::sqrt(last.variance);
+    drawn.early = std::min({measured.early, by_chance, most / (1.0 + most)});
     drawn.member = std::min(kMostDeviation, drawn.early / ((1.0 - drawn.early) * last.mean));
     const double deviation = (1.0 - drawn.early) * drawn.member;
     of_members = deviation * deviation * last.variance;
@@ -67,7 +83,7 @@ std::vector<TransferNoise> transfer_noise(const Program& program, const PricedPr
     if (item == kNone) continue;
     const Op& o = program.ops[op];
     const int members =
-        o.kind == OpKind::collective ? group_size(program.mesh, program.comms[o.comm]) : 1;
+        o.kind == OpKind::collective ? drawing_members(program.mesh, program.comms[o.comm]) : 1;
     const auto [place, is_new] = known.try_emplace({item, members});
     if (is_new) place->second = drawn_noise(priced.items[item].cost.noise, members);
     noise[op] = place->second;

@@ -64,6 +64,15 @@ std::int64_t ranks_here(const MpiWorld& world) {
   return std::count(nodes.begin(), nodes.end(), nodes[static_cast<std::size_t>(world.rank())]);
 }
 
+/// All ranks plan with the same memory: they measure the same shapes, one after another.
+std::int64_t least_of_all(std::int64_t mine, const MpiWorld& world) {
+  std::int64_t least = mine;
+  for (const std::string& of_rank : world.gather(std::to_string(mine))) {
+    least = std::min(least, std::int64_t{std::stoll(of_rank)});
+  }
+  return std::stoll(world.broadcast(std::to_string(least)));
+}
+
 /// Of each repetition, the mean over the groups.
 std::vector<double> mean_of(std::span<const MemberTimes> of_groups,
                             std::vector<double> MemberTimes::*what) {
@@ -97,7 +106,7 @@ class RankSession {
       : c_(calibration),
         world_(world),
         machine_(this_machine()),
-        memory_(machine_.memory_bytes / ranks_here(world)),
+        memory_(least_of_all(machine_.memory_bytes / ranks_here(world), world)),
         plan_(plan_measurements(
             calibration.programs,
             {.seed = calibration.seed,
@@ -187,8 +196,8 @@ class RankSession {
   }
 
   void note_slow_groups(const Curve& curve, std::span<const MemberTimes> times) {
-    std::vector<double> seconds;
-    for (const MemberTimes& group : times) seconds.push_back(median(group.seconds));
+    std::vector<std::vector<double>> seconds;
+    for (const MemberTimes& group : times) seconds.push_back(group.seconds);
     for (std::string& line : slow_groups(name_of(curve.kind), curve.groups, seconds, places_)) {
       slow_.push_back(std::move(line));
     }

@@ -1,7 +1,8 @@
 #pragma once
-// A calibration by several ranks of one machine: every rank measures kernels at the same time, so
-// that costs are those of a machine all of whose ranks are at work, then all measure transfers and
-// how these and kernels slow each other. Rank 0's samples count.
+// A calibration by several ranks, of one machine or of several: all ranks measure the same kernel
+// at the same time, so that costs are those of machines all of whose ranks are at work, then
+// transfers and how these and kernels slow each other. Rank 0's kernels count, and the mean of all
+// groups' transfers.
 
 #include <cstdint>
 #include <functional>

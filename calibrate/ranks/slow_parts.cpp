@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -24,7 +25,13 @@ std::string node_text(int node, const RankPlaces& places) {
                      places.hosts.at(static_cast<std::size_t>(node)));
 }
 
-/// Indices and how many times as long as the others they take.
+double lower_quartile(std::vector<double> values) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+/// Indices and how many times as long as the median they take (of two, as the other).
 std::vector<std::pair<std::size_t, double>> slow_ones(std::span<const double> times,
                                                       double slow_from) {
   std::vector<std::pair<std::size_t, double>> slow;
@@ -73,7 +80,7 @@ std::vector<std::string> slow_nodes(std::span<const RankTimes> of_ranks, const R
   }
   std::vector<std::string> lines;
   for (const auto& [i, ratio] : slow_ones(times, kSlowNode)) {
-    lines.push_back(fmt::format("{}: kernels take {:.2f} times as long as on the others",
+    lines.push_back(fmt::format("{}: kernels take {:.2f} times as long as usual",
                                 node_text(nodes[i], places), ratio));
   }
   return lines;
@@ -81,9 +88,18 @@ std::vector<std::string> slow_nodes(std::span<const RankTimes> of_ranks, const R
 
 std::vector<std::string> slow_groups(const std::string& kind,
                                      std::span<const std::vector<int>> groups,
-                                     std::span<const double> seconds, const RankPlaces& places) {
+                                     std::span<const std::vector<double>> seconds,
+                                     const RankPlaces& places) {
   std::vector<std::string> lines;
-  for (const auto& [i, ratio] : slow_ones(seconds, kSlowGroup)) {
+  const std::set<int> all_nodes(places.node_of_rank.begin(), places.node_of_rank.end());
+  if (all_nodes.size() < 2) return lines;
+  std::vector<double> medians, quartiles;
+  for (const std::vector<double>& of_group : seconds) {
+    medians.push_back(median(of_group));
+    quartiles.push_back(lower_quartile(of_group));
+  }
+  for (const auto& [i, ratio] : slow_ones(medians, kSlowGroup)) {
+    if (quartiles[i] * ratio <= medians[i] * kSlowGroup) continue;
     std::set<int> nodes;
     for (const int rank : groups[i]) {
       nodes.insert(places.node_of_rank.at(static_cast<std::size_t>(rank)));
@@ -93,8 +109,8 @@ std::vector<std::string> slow_groups(const std::string& kind,
       if (!between.empty()) between += ", ";
       between += node_text(node, places);
     }
-    lines.push_back(fmt::format("{} of ranks {}: {:.2f} times as long as in the other groups ({})",
-                                kind, fmt::join(groups[i], ", "), ratio, between));
+    lines.push_back(fmt::format("{} of ranks {}: {:.2f} times as long as usual ({})", kind,
+                                fmt::join(groups[i], ", "), ratio, between));
   }
   return lines;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Nodes and links that take longer than the others for the same work: a calibration's prices are
+// Nodes and links that take longer than the others for the same work: a calibration's kernels are
 // those of its first rank, and a step waits for the slowest.
 //
 // Slow hosts of MegaScale (Jiang et al., NSDI 2024) were 10 % slower: named is a node that is half
@@ -28,12 +28,14 @@ std::string pack_times(std::span<const Sample> samples);
 RankTimes unpack_times(const std::string& packed);
 
 /// A line per slow node: what its ranks' kernels take, in the median over kernels and ranks,
-/// against the others. Nothing of a single node.
+/// against the median node. Nothing of a single node.
 std::vector<std::string> slow_nodes(std::span<const RankTimes> of_ranks, const RankPlaces& places);
 
-/// A line per group of ranks whose transfers take longer than other groups'. `seconds`: by group.
+/// A line per group of ranks whose transfers take longer than the median group's, and not now and
+/// then: so do three quarters of them. Nothing on a single node. `seconds`: by group, repetitions.
 std::vector<std::string> slow_groups(const std::string& kind,
                                      std::span<const std::vector<int>> groups,
-                                     std::span<const double> seconds, const RankPlaces& places);
+                                     std::span<const std::vector<double>> seconds,
+                                     const RankPlaces& places);
 
 }  // namespace windtunnel

@@ -76,6 +76,7 @@ Rehearsal rehearse(const Scenario& scenario, const RehearsalRequest& request) {
     };
     const MachineSamples slice = measure_machine(calibration);
     measured.samples.insert(measured.samples.end(), slice.samples.begin(), slice.samples.end());
+    measured.slow.insert(measured.slow.end(), slice.slow.begin(), slice.slow.end());
     request.progress(fmt::format("round {} of {}, run", round + 1, rounds));
     run.steps = share_of(request.run.steps, rounds, round);
     append(outcomes, run_program(run, lowered));

@@ -12,6 +12,15 @@ namespace {
 /// (27 days). The prices have their own bound far below the rest.
 constexpr double kMostDelay = 0x1p61;
 
+/// Of the lanes of a group: its transfer goes on until the last of them ends.
+Picoseconds longest(const std::vector<int>& leads, int lead, const Picoseconds* times) {
+  Picoseconds most = times[lead];
+  for (std::size_t lane = 0; lane < leads.size(); ++lane) {
+    if (leads[lane] == lead) most = std::max(most, times[lane]);
+  }
+  return most;
+}
+
 double in_ratio(Picoseconds part, Picoseconds whole) {
   return part == whole ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -54,17 +63,21 @@ void SharedLinks::add_flows(std::size_t role, std::size_t entry) {
     if (leads[static_cast<std::size_t>(lane)] != lane) continue;
     const std::vector<LinkLoad>& loads =
         lanes == 1 ? pattern.folded : pattern.by_lane[static_cast<std::size_t>(lane)];
-    const Picoseconds own_time = e.alone[lane] - op.latency;
-    const Picoseconds usual_time = e.usual[lane] - op.latency;
-    if (loads.empty() || own_time <= 0 || usual_time <= 0 || op.work <= 0) continue;
     // Noise is more or less to do, at the same rate: alone, no transfer is slowed.
+    const Picoseconds alone = longest(leads, lane, e.alone);
+    const double noise = in_ratio(alone, e.usual[lane]);
+    const Picoseconds latency =
+        noise == 1.0 ? op.latency
+                     : static_cast<Picoseconds>(static_cast<double>(op.latency) * noise);
+    const Picoseconds own_time = alone - latency;
+    if (loads.empty() || own_time <= 0 || op.work <= 0) continue;
     fluid_.push_back({.start = e.start[lane],
-                      .latency = op.latency,
-                      .work = op.work * in_ratio(own_time, usual_time),
+                      .latency = latency,
+                      .work = op.work * noise,
                       .own_time = own_time,
                       .loads = loads});
     swept_.push_back({.start = e.start[lane],
-                      .end = e.start[lane] + e.alone[lane] + e.delay[lane],
+                      .end = e.start[lane] + alone + e.delay[lane],
                       .role = static_cast<int>(role),
                       .point_to_point = program_.ops[e.op].kind == OpKind::send,
                       .stream = program_.ops[e.op].stream,

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <barrier>
 #include <fstream>
+#include <thread>
 
 #include "calibrate/build_profile.h"
 #include "kernels/device/cpu_device.h"
@@ -68,6 +71,77 @@ TEST(Session, WhatIsThereIsNotMeasuredAgain) {
   measure_least(file);
   ASSERT_EQ(file.samples().size(), first.size());
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(file.samples()[i].seconds, first[i]);
+}
+
+/// Ranks of one process that measure together.
+class Pair {
+ public:
+  Together together(int rank) {
+    return {.agreed =
+                [this, rank](bool mine) {
+                  if (rank == 0) said_ = mine;
+                  barrier_.arrive_and_wait();
+                  const bool said = said_;
+                  barrier_.arrive_and_wait();
+                  return said;
+                },
+            .meet = [this] { barrier_.arrive_and_wait(); }};
+  }
+
+ private:
+  std::barrier<> barrier_{2};
+  bool said_ = false;
+};
+
+/// The keys of the kernels that each of two ranks has measured. `budgets`, `capacities`: of each.
+std::array<std::vector<std::string>, 2> measure_together(std::array<double, 2> budgets,
+                                                         std::array<std::int64_t, 2> capacities,
+                                                         SampleFile& of_first) {
+  const std::vector<Program> programs = {lower_scenario(scenario()).program};
+  const MeasurementPlan plan = plan_measurements(programs, {});
+  SampleFile of_second("", "here");
+  std::array<SampleFile*, 2> files{&of_first, &of_second};
+  Pair pair;
+  std::vector<std::thread> ranks;
+  for (std::size_t r = 0; r < 2; ++r) {
+    ranks.emplace_back([&, r] {
+      Anchor anchor;
+      Sampler sampler(*files[r], anchor);
+      CpuDevice device({.streams = 1, .capacity_bytes = capacities[r]});
+      measure_alone<float>(plan,
+                           {.budget_s = budgets[r], .together = pair.together(static_cast<int>(r))},
+                           device, sampler);
+    });
+  }
+  for (std::thread& t : ranks) t.join();
+  std::array<std::vector<std::string>, 2> keys;
+  for (std::size_t r = 0; r < 2; ++r) {
+    for (const Sample& s : files[r]->samples()) {
+      if (s.kind == SampleKind::kernel) keys[r].push_back(key_of(s));
+    }
+  }
+  return keys;
+}
+
+constexpr std::int64_t kEnough = std::int64_t{1} << 30;
+
+TEST(Session, RanksMeasureWhatTheFirstDecides) {
+  SampleFile file("", "here");
+  // The second would have time for the grid.
+  const auto keys = measure_together({0.0, 1e9}, {kEnough, kEnough}, file);
+  EXPECT_EQ(keys[0], keys[1]);
+  EXPECT_GT(keys[0].size(), 15U);
+  // What the first holds, the second does not measure either.
+  const auto again = measure_together({0.0, 0.0}, {kEnough, kEnough}, file);
+  EXPECT_EQ(again[0], keys[0]);
+  EXPECT_TRUE(again[1].empty());
+}
+
+TEST(Session, ARankWithoutMemoryHoldsNobodyUp) {
+  SampleFile file("", "here");
+  const auto keys = measure_together({0.0, 0.0}, {kEnough, 24 << 20}, file);
+  EXPECT_GT(keys[0].size(), 15U);
+  EXPECT_TRUE(keys[1].empty());
 }
 
 TEST(Sampler, PutsTheAnchorsAround) {

@@ -22,8 +22,7 @@ std::vector<RankTimes> ranks(double of_b) {
 TEST(SlowNodes, AreNamedWithTheirHost) {
   const std::vector<std::string> lines = slow_nodes(ranks(1.5), kPlaces);
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_EQ(lines[0],
-            "node of ranks 2 to 3 (host b): kernels take 1.50 times as long as on the others");
+  EXPECT_EQ(lines[0], "node of ranks 2 to 3 (host b): kernels take 1.50 times as long as usual");
 }
 
 TEST(SlowNodes, AFewPerCentAreNone) {
@@ -56,13 +55,28 @@ TEST(SlowNodes, OfASingleNodeNothingIsSaid) {
 
 TEST(SlowGroups, AreNamedWithTheirNodes) {
   const std::vector<std::vector<int>> groups = {{0, 2}, {1, 3}, {4, 5}};
-  const std::vector<double> seconds = {1.0, 1.05, 2.0};
+  const std::vector<std::vector<double>> seconds = {
+      {1.0, 1.0, 1.0}, {1.05, 1.05, 1.3}, {2.0, 2.1, 2.1}};
   const std::vector<std::string> lines = slow_groups("all_reduce", groups, seconds, kPlaces);
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_EQ(lines[0],
-            "all_reduce of ranks 4, 5: 1.90 times as long as in the other groups (node of ranks 4 "
-            "to 5 (host c))");
+  EXPECT_EQ(
+      lines[0],
+      "all_reduce of ranks 4, 5: 2.00 times as long as usual (node of ranks 4 to 5 (host c))");
   EXPECT_TRUE(slow_groups("all_reduce", {groups.data(), 1}, {seconds.data(), 1}, kPlaces).empty());
+}
+
+TEST(SlowGroups, NowAndThenIsNone) {
+  const std::vector<std::vector<int>> groups = {{0, 2}, {1, 3}, {4, 5}};
+  const std::vector<std::vector<double>> seconds = {
+      {1.0, 1.0, 1.0, 1.0}, {1.0, 1.0, 1.0, 1.0}, {1.0, 1.0, 9.0, 9.0}};
+  EXPECT_TRUE(slow_groups("all_reduce", groups, seconds, kPlaces).empty());
+}
+
+TEST(SlowGroups, OfASingleNodeNothingIsSaid) {
+  const RankPlaces one{.hosts = {"a", "a", "a", "a"}, .node_of_rank = {0, 0, 0, 0}};
+  const std::vector<std::vector<int>> groups = {{0, 1}, {2, 3}};
+  const std::vector<std::vector<double>> seconds = {{1.0}, {9.0}};
+  EXPECT_TRUE(slow_groups("all_reduce", groups, seconds, one).empty());
 }
 
 TEST(RankTimes, TravelAsText) {

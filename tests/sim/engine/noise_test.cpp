@@ -126,6 +126,29 @@ TEST(Noise, OfAFullLinkSlowsNoTransferThatIsAlone) {
   EXPECT_EQ(shared.roles[0].end, plain.roles[0].end);
 }
 
+TEST(Noise, AFlowGoesOnUntilItsLastMemberEnds) {
+  // Two groups that each fill the one link: twice the price, however early their members end.
+  Toy toy({.tp = 2, .dp = 2});
+  const auto tp = toy.comm("tp", kAxisTp);
+  toy.segment("step");
+  toy.collective(tp, units(kPrice), Stream::tp);
+  toy.call(0, 0);
+  toy.costs.jitter = {.seed = 5, .transfers = {{.member = 0.1, .early = 0.05}}};
+  const StepTiming plain = simulate_step(toy.program, toy.costs, {.ranks = Ranks::all});
+  LinkFlows& flows = toy.costs.flows;
+  flows.capacity = {kPrice / from_picoseconds(units(kPrice)).value};
+  flows.of_role.assign(1, {{.pattern = 0, .work = kPrice, .latency = 0}});
+  flows.patterns.push_back({.folded = {{0, 2.0}}, .by_lane = {{{0, 1.0}}, {{0, 1.0}}, {}, {}}});
+  const StepTiming shared = simulate_step(toy.program, toy.costs, {.ranks = Ranks::all});
+  // Both groups' work has passed when the later of them ends.
+  Picoseconds both = 0;
+  for (int dp = 0; dp < 2; ++dp) {
+    both += std::max(plain.roles[0].end[static_cast<std::size_t>(dp)],
+                     plain.roles[0].end[static_cast<std::size_t>(dp) + 2]);
+  }
+  EXPECT_NEAR(static_cast<double>(shared.step_time[0]), static_cast<double>(both), 100.0);
+}
+
 TEST(Noise, AGroupsLeadIsItsFirstMemberOfTheSameDraw) {
   const LaneGrid grid = unfolded_grid({.tp = 2, .dp = 3}, 2);
   const std::vector<int> tp = group_leads(grid, kAxisTp), dp = group_leads(grid, kAxisDp);
