@@ -52,6 +52,7 @@ Profile with_transfers(Profile profile, std::span<const Sample> samples, const s
   profile.id = id;
   profile.curves = curves_of(samples, network);
   profile.calibration->overlap.reset();
+  profile.calibration->fingerprint.emplace_back(kTransfers, "between ranks that rest");
   return profile;
 }
 
@@ -66,6 +67,7 @@ Profile build_profile(std::span<const Sample> samples, std::span<const ShapeUse>
   c.kernels = std::move(parts.kernels);
   c.quality = std::move(parts.quality);
   c.noise = noise_of(steady, wanted);
+  c.drift = drift_of(samples);
   c.overlap = overlap_of(steady);
   c.storage = storage_of(steady);
   c.extrapolated = extrapolated(c, wanted);

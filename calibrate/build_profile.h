@@ -22,6 +22,10 @@
 
 namespace windtunnel {
 
+/// Key of the fingerprint: between which ranks transfers were measured; left out: ranks that
+/// compute.
+inline constexpr const char* kTransfers = "transfers";
+
 struct ProfileFacts {
   std::string id, date;
   std::vector<std::pair<std::string, std::string>> fingerprint;

@@ -33,6 +33,8 @@ std::string head_of(const Profile& p, const Calibration& c) {
     text += fmt::format("{:14} {} +- {}\n", name_of(item), format_seconds({figure.value}),
                         format_percent(figure.sigma));
   }
+  text += fmt::format("machine        {}: {}{}\n", was_busy(c) ? "BUSY" : "quiet", quiet_text(c),
+                      was_busy(c) ? "; calibrate again when it is idle" : "");
   if (c.storage) {
     text += fmt::format("storage        {} written, {} read\n",
                         format_bandwidth({c.storage->write.value}),
@@ -42,11 +44,13 @@ std::string head_of(const Profile& p, const Calibration& c) {
 }
 
 std::string quality_of(const Profile& p, const Calibration& c) {
-  std::string text = "\nError of the fits on shapes held out (0 held out: on their own)\n";
+  std::string text =
+      "\nError of the fits on shapes held out (- where there were too few to hold any out)\n";
   TextTable table({"class", "shapes", "held out", "mean", "90 % within"});
   for (const FitQuality& q : c.quality) {
+    const bool tested = q.held_out > 0;
     table.add({q.name, std::to_string(q.samples), std::to_string(q.held_out),
-               format_percent(q.mape), format_percent(q.p90)});
+               tested ? format_percent(q.mape) : "-", tested ? format_percent(q.p90) : "-"});
   }
   text += table.text();
   text += "  shared by a class:";

@@ -112,6 +112,19 @@ FitError held_out_of(std::span<const FitError> errors) {
 
 }  // namespace
 
+double drift_of(std::span<const Sample> samples) {
+  double most = 0.0;
+  for (const auto rate : {&AnchorRates::flops_per_s, &AnchorRates::bytes_per_s}) {
+    std::vector<double> rates;
+    for (const Sample& s : samples) rates.push_back(between(s.before, s.after).*rate);
+    if (rates.empty()) continue;
+    std::sort(rates.begin(), rates.end());
+    const std::size_t tenth = rates.size() / 10;
+    most = std::max(most, rates[rates.size() - 1 - tenth] / rates[tenth] - 1.0);
+  }
+  return most;
+}
+
 AnchorRates reference_rates(std::span<const Sample> samples) {
   const auto flops = chosen(samples, [](const Sample& s) {
     return std::optional(between(s.before, s.after).flops_per_s);

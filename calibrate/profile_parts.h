@@ -21,6 +21,10 @@ struct CalibratedNetwork {
 /// interruption of one kernel's few runs says nothing of the others. 0 when none was measured.
 double noise_of(std::span<const Sample> samples, std::span<const ShapeUse> uses);
 
+/// How far the faster tenth of an anchor's rates lies above the slower tenth, relative; of the
+/// anchor that moved more.
+double drift_of(std::span<const Sample> samples);
+
 /// The median of all anchors.
 AnchorRates reference_rates(std::span<const Sample> samples);
 

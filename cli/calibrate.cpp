@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -77,6 +78,11 @@ int run_calibrate(const Options& options, Output& output) {
                 "windtunnel calibrate --for S.yaml -o P writes one");
   }
   const CalibrationTargets targets = targets_of(options.scenarios);
+  if (options.emulate.empty()) {
+    std::int64_t most = 1;
+    for (const Program& program : targets.programs) most = std::max(most, program.mesh.ranks());
+    warn_of_crowding(most, output);
+  }
   AtomicFile target(options.output);  // a place that cannot be written to is told before measuring
   return tell_of_ranks(output, [&] {
     const Profile profile = measure(options, output, targets);

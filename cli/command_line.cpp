@@ -138,7 +138,8 @@ void add_trace_sides(CLI::App& app, Options& options) {
   const auto side = [&app](const char* flag, std::string& path, const char* doc) {
     app.add_option(flag, path, doc)->type_name("PATH")->check(CLI::Validator(trace_problem, ""));
   };
-  side("--trace-a", options.trace_a, "the trace of A, from simulate --trace [a scenario's own]");
+  side("--trace-a", options.trace_a,
+       "the trace of A, from run or simulate --trace [a scenario's own]");
   side("--trace-b", options.trace_b, "the trace of B");
 }
 
@@ -334,7 +335,8 @@ std::variant<Command, Help> parse_command_line(std::span<const Verb> verbs, int 
   app.footer(
       "windtunnel VERB --help tells more. Standard output is the result, standard error\n"
       "diagnostics and progress. Exit status: 0 ok, 1 does not fit or over a limit, 2 bad usage\n"
-      "or input, 3 needed software or hardware missing, 70 a bug of ours.\n");
+      "or input, 3 needed software or hardware missing, 4 a rank died or hung, 70 a bug of "
+      "ours.\n");
   Command command;
   for (const Verb& verb : verbs) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.doc);

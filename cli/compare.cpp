@@ -34,7 +34,7 @@ TraceSource source_of(const CompareSide& side, const std::string& trace_file) {
 void require_trace(const std::string& path, const std::string& trace_file, const char* option) {
   if (!trace_file.empty() || names_scenario(path)) return;
   refuse_file(path, "holds no trace",
-              std::string("add ") + option + " FILE, written by simulate --trace FILE");
+              std::string("add ") + option + " FILE, written by run or simulate --trace FILE");
 }
 
 std::string ids_text(const std::vector<std::string>& ids) {

@@ -16,6 +16,11 @@ RunRequest run_request(const Scenario& scenario, const Options& options) {
           .emulate = options.emulate};
 }
 
+void warn_of_crowding(std::int64_t ranks, Output& output) {
+  const std::string crowded = crowding_text(ranks);
+  if (!crowded.empty()) output.diagnostic("warning: " + crowded + "\n");
+}
+
 int tell_of_ranks(Output& output, const std::function<int()>& body) {
   try {
     return body();

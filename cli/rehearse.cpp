@@ -39,6 +39,7 @@ void write_traces(const Rehearsal& r, const std::string& path) {
 Answer answer_rehearsal(const Scenario& scenario, const Options& options, Output& output) {
   RunRequest run = run_request(scenario, options);
   run.steps = options.rehearsal.steps;
+  warn_of_crowding(lower_scenario(scenario).program.mesh.ranks(), output);
   const Rehearsal r = rehearse(
       scenario, {.run = std::move(run),
                  .budget_s = options.rehearsal.budget.value,
@@ -53,7 +54,9 @@ Answer answer_rehearsal(const Scenario& scenario, const Options& options, Output
     return {.text = rehearsal_json(r, comparison_json(comparison, violations)),
             .exit_code = exit_code};
   }
-  return {.text = compare_text(comparison) + "\n" + wrap_text(drift_text(r), "machine    ") +
+  return {.text = compare_text(comparison) + "\n" + wrap_text(steps_text(r), "steps      ") +
+                  wrap_text(prices_text(r), "prices     ") +
+                  wrap_text(drift_text(r), "machine    ") +
                   limits_lines(violations, options.limits),
           .exit_code = exit_code};
 }

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "calibrate/build_profile.h"
 #include "cli/exit_code.h"
 #include "cli/rank_answers.h"
 #include "cli/verb.h"
@@ -20,6 +23,14 @@ void note_emulation(StepReport& report, const std::string& profile) {
   report.losses.clear();
   report.assumptions.push_back("kernels only took the times of " + profile +
                                " and computed nothing; transfers and their order are real");
+  const auto facts = load_profile(profile).calibration.value_or(Calibration{}).fingerprint;
+  const bool rested = std::any_of(facts.begin(), facts.end(),
+                                  [](const auto& fact) { return fact.first == kTransfers; });
+  if (!rested) {
+    report.assumptions.push_back("a prediction from " + profile +
+                                 " takes transfers between ranks that compute; calibrate --emulate "
+                                 "measures those of this run");
+  }
 }
 
 Answer measure(const Scenario& scenario, const Options& options) {
@@ -28,7 +39,11 @@ Answer measure(const Scenario& scenario, const Options& options) {
   require_executable(lowered, emulated);
   if (emulated) require_kernel_prices(lowered, load_profile(options.emulate));
   MeasuredRun run = measured_run(lowered, run_program(run_request(scenario, options), lowered));
-  if (emulated) note_emulation(run.report, options.emulate);
+  if (emulated) {
+    note_emulation(run.report, options.emulate);
+  } else if (std::string crowded = crowding_text(lowered.program.mesh.ranks()); !crowded.empty()) {
+    run.report.assumptions.push_back(std::move(crowded));
+  }
   if (!options.trace.empty()) write_chrome_trace(lowered.program, run.trace, options.trace);
   return {.text = options.json ? step_json(run.report) : step_text(run.report),
           .exit_code = kExitOk};

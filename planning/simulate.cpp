@@ -187,6 +187,10 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
     out.report.step_time_interval_s = {out.report.step_time_s, out.report.step_time_s};
   }
   if (model) {
+    if (const auto& c = model->profile().calibration; c && was_busy(*c)) {
+      out.report.assumptions.push_back("the machine was busy while it was calibrated (" +
+                                       quiet_text(*c) + "): prices may be far off");
+    }
     out.report.memory = memory.get();
     fill_provenance(out.report, program, priced, *model);
     fill_utilization(out.report, out.lowered.resolved, program, model->profile());

@@ -47,6 +47,7 @@ struct RankArguments {
   std::vector<std::string> calibrate_for;
   double budget_s = 60.0;
   std::string samples, storage;
+  int ranks = 1;  // of the world
 };
 
 void add_options(CLI::App& app, RankArguments& a) {
@@ -60,6 +61,7 @@ void add_options(CLI::App& app, RankArguments& a) {
   app.add_option("--numbers", a.numbers)->check(CLI::IsMember({"fp32", "fp64", "field"}));
   app.add_option("--warm-up", a.warm_up);
   app.add_option("--settle", a.settle_s);
+  app.add_option("--ranks", a.ranks)->required();
   app.add_option("--steps", a.steps);
   app.add_option("--seed", a.seed);
   app.add_option("--capacity", a.capacity_bytes);
@@ -183,9 +185,14 @@ int main_of_rank(const RankArguments& a) {
   // A rank ends with the launcher that started it, whatever ends that.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const MpiWorld world;
-  StatusBoard board = StatusBoard::open(status_path(a.folder), world.size());
-  RankStatus& status = board.rank(world.rank());
+  StatusBoard board = StatusBoard::open(status_path(a.folder), a.ranks);
+  RankStatus& status = board.rank(world.size() == a.ranks ? world.rank() : 0);
   try {
+    if (world.size() != a.ranks) {
+      throw ExecutionError("MPI sees " + std::to_string(world.size()) +
+                           " ranks where the launcher started " + std::to_string(a.ranks) +
+                           ": it has to start them for this MPI (srun --mpi=pmix)");
+    }
     if (a.calibrate_for.empty()) {
       run_rank(a, world, status);
     } else {

@@ -30,6 +30,7 @@ class Writer {
               {"bytes_per_s", c_.anchors.bytes_per_s},
               {"source", key_of(c_.source)}}},
             {"noise", c_.noise},
+            {"drift", c_.drift},
             {"class_sigma", figures(profile_.class_sigma)},
             {"memory",
              {{"usable_bytes", figure(profile_.memory.usable_bytes)},

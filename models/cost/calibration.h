@@ -87,11 +87,20 @@ struct Calibration {
   std::optional<StorageFigures> storage;
   AnchorRates anchors;
   double noise = 0.0;  // relative standard deviation of a kernel's time from call to call
+  double drift =
+      0.0;  // of the machine's speed while it was measured: fastest tenth over slowest - 1
   std::vector<FitQuality> quality;
   std::vector<std::string> extrapolated;  // what rests on no measurement near it
   std::vector<std::string> slow;          // nodes and links that took longer than the others
   std::vector<std::pair<std::string, std::string>> fingerprint;  // of machine and software
   std::uint16_t source = 0, extrapolation_source = 0;            // into Profile::sources
 };
+
+/// Whether others used the machine: kernels vary by over a tenth from call to call, or its speed
+/// moved by over a half (docs/calibration.md). Of such a calibration no price is sure.
+bool was_busy(const Calibration& calibration);
+
+/// "kernels vary by 1.3 % from call to call, the machine's speed by 4 %".
+std::string quiet_text(const Calibration& calibration);
 
 }  // namespace windtunnel

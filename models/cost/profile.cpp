@@ -244,6 +244,7 @@ CollectiveCurve read_curve(ProfileFields& in, const LocatedJson& map) {
 void read_header(ProfileFields& in, const LocatedJson& root, Profile& profile) {
   if (in.text(root, "format") != "windtunnel profile") {
     in.note(root, "not a profile", "\"format\": \"windtunnel profile\"");
+    throw InputError(in.problems());  // what else it has or lacks says nothing
   }
   if (in.number(root, "version", Range::positive) != kFormatVersion) {
     in.note(root, "profile version is not known to this program", "known: 1");
@@ -293,11 +294,10 @@ void read_public(ProfileFields& in, const LocatedJson& root, Profile& profile) {
 
 /// A calibration prices what it measured: nothing of a GPU has to be known.
 void read_calibrated(ProfileFields& in, const LocatedJson& root, Profile& profile) {
-  in.allow(root,
-           {"format",   "version",     "id",          "device",       "kind",        "date",
-            "stack",    "sources",     "anchors",     "memory",       "class_sigma", "peak_flops",
-            "kernels",  "collectives", "noise",       "overlap",      "host",        "storage",
-            "measured", "quality",     "fingerprint", "extrapolated", "slow"});
+  in.allow(root, {"format",  "version",     "id",      "device",      "kind",         "date",
+                  "stack",   "sources",     "anchors", "memory",      "class_sigma",  "peak_flops",
+                  "kernels", "collectives", "noise",   "drift",       "overlap",      "host",
+                  "storage", "measured",    "quality", "fingerprint", "extrapolated", "slow"});
   read_host_and_sigma(in, root, profile);
   const LocatedJson& memory = in.member(root, "memory", Kind::map);
   in.allow(memory, {"usable_bytes", "context_bytes"});

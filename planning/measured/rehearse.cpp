@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "calibrate/fit/robust.h"
 #include "calibrate/profile_parts.h"
@@ -15,6 +16,8 @@ namespace {
 
 /// After a calibration has given its memory back (runtime/distributed/distributed_run.h).
 constexpr double kSettle = 2.0;
+/// Steps of an idle machine are alike: their mean is within a few per cent of the median.
+constexpr double kBusyMean = 1.15;
 
 /// Of what is split over rounds as evenly as it goes, the part of one.
 int share_of(int whole, int rounds, int round) {
@@ -86,9 +89,29 @@ Rehearsal rehearse(const Scenario& scenario, const RehearsalRequest& request) {
                       .calibrating = reference_rates(measured.samples),
                       .stepping = speed_of(outcomes)};
   const Profile profile = profile_of(calibration, measured, rehearsal.stepping);
+  rehearsal.calibration = *profile.calibration;
   rehearsal.predicted =
       simulate(scenario, {.seed = request.run.seed, .trace = request.trace, .profile = &profile});
   return rehearsal;
+}
+
+std::string steps_text(const Rehearsal& rehearsal) {
+  const std::vector<double>& steps = rehearsal.measured.report.step_times_s;
+  const double typical = rehearsal.measured.report.step_time_s;
+  const double mean =
+      std::reduce(steps.begin(), steps.end()) / static_cast<double>(steps.size()) / typical;
+  const double longest = *std::max_element(steps.begin(), steps.end()) / typical;
+  std::string text = fmt::format("{}, their mean {:.2f} and the longest {:.2f} times the median",
+                                 steps.size(), mean, longest);
+  if (mean > kBusyMean) text += "; the machine was BUSY: rehearse again when it is idle";
+  return text;
+}
+
+std::string prices_text(const Rehearsal& rehearsal) {
+  return quiet_text(rehearsal.calibration) +
+         (was_busy(rehearsal.calibration)
+              ? "; the machine was BUSY: prices may be far off, rehearse again when it is idle"
+              : " while it was calibrated");
 }
 
 std::string drift_text(const Rehearsal& rehearsal) {

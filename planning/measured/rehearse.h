@@ -29,10 +29,16 @@ struct Rehearsal {
   MeasuredRun measured;
   AnchorRates calibrating;  // medians of the anchors beside the samples
   AnchorRates stepping;     // medians of those between the steps, over all ranks
+  Calibration calibration;  // that the prediction rests on
 };
 
 /// Throws InputError, RunFailed, RunImpossible, ExecutionError.
 Rehearsal rehearse(const Scenario& scenario, const RehearsalRequest& request);
+
+/// "9, their mean 1.02 and the longest 1.32 times the median"; more where the machine was busy.
+std::string steps_text(const Rehearsal& rehearsal);
+/// What the prices rest on.
+std::string prices_text(const Rehearsal& rehearsal);
 
 /// What the machine's speed did, in a sentence: "copying 3.1 % slower, ...".
 std::string drift_text(const Rehearsal& rehearsal);

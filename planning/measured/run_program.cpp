@@ -9,6 +9,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "calibrate/machine.h"
 #include "core/data_dir.h"
 #include "core/diagnostics.h"
 #include "planning/measured/run_watch.h"
@@ -168,7 +169,7 @@ void launch_ranks(const RankLaunch& launch, const std::function<void(const std::
   PrivateFolder folder;
   StatusBoard board = StatusBoard::create(status_path(folder.path()), launch.ranks);
   words.insert(words.end(), launch.words.begin(), launch.words.end());
-  words.insert(words.end(), {"--folder", folder.path()});
+  words.insert(words.end(), {"--folder", folder.path(), "--ranks", std::to_string(launch.ranks)});
   if (joined) words.emplace_back("--joined");
   ChildCommand command = joined ? ChildCommand{.words = std::move(words),
                                                .environment = {},
@@ -201,13 +202,22 @@ std::vector<RankOutcome> run_program(const RunRequest& request, const Lowered& l
   return outcomes;
 }
 
+std::string crowding_text(std::int64_t ranks) {
+  const int cores = this_machine().cores;
+  if (joined_world() || ranks <= cores) return "";
+  return fmt::format(
+      "{} ranks share {} processors and wait for each other's turns: times are not those of {} "
+      "devices (run --emulate, docs/runtime.md)",
+      ranks, cores, ranks);
+}
+
 void require_executable(const Lowered& lowered, bool emulated) {
   const Scenario& s = lowered.resolved.scenario;
   if (s.cluster.device != "cpu" && !emulated) {
     throw InputError({diagnostic_at(
         s, "cluster.device",
         fmt::format("ranks run on the CPU device, not on {}", s.cluster.device),
-        "device: cpu; or --emulate PROFILE, which takes kernels' times from a profile")});
+        "device: cpu; or run --emulate PROFILE, which takes kernels' times from a profile")});
   }
   if (const std::optional<std::string> wrong = find_unstorable(lowered.program)) {
     throw InputError({diagnostic_at(s, "plan.precision.compute",

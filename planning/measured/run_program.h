@@ -70,4 +70,8 @@ std::vector<RankOutcome> run_program(const RunRequest& request, const Lowered& l
 /// `emulated`: kernels are not, so they may be another device's.
 void require_executable(const Lowered& lowered, bool emulated = false);
 
+/// Says so where ranks outnumber the processors they would share; else empty. Ranks of a joined
+/// world have their own.
+std::string crowding_text(std::int64_t ranks);
+
 }  // namespace windtunnel
