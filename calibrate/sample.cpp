@@ -22,6 +22,12 @@ constexpr std::array kKinds = {"kernel",       "launch",   "synchronize", "stora
                                "storage_read", "transfer", "overlap"};
 constexpr int kMostRanks = 1 << 20;
 constexpr double kMostTheft = 8.0;  // sim/engine/step_costs.h
+// What no measurement of a processor leaves; within them, fits stay finite.
+constexpr double kLeastSeconds = 1e-12, kMostSeconds = 1e6;
+constexpr double kLeastRate = 1e3, kMostRate = 1e18;  // FLOP/s, B/s
+constexpr double kMostSigma = 3.0;                    // log-normal: the profile's limit
+constexpr double kMostNoise = 100.0;
+constexpr double kMostCount = 1e15;  // bytes, dims
 
 bool has_shape(SampleKind kind) {
   return kind == SampleKind::kernel || kind == SampleKind::overlap;
@@ -57,18 +63,18 @@ const Json& member(const Json& object, const char* key) {
   return *at;
 }
 
-double number(const Json& object, const char* key) {
+double number(const Json& object, const char* key, double most) {
   const Json& value = member(object, key);
   require(value.is_number(), "a text where a number belongs");
   const auto x = value.get<double>();
-  require(std::isfinite(x) && x >= 0.0, "a number below 0");
+  require(std::isfinite(x) && x >= 0.0 && x <= most, "a number out of range");
   return x;
 }
 
 std::int64_t integer(const Json& value) {
   require(value.is_number_integer(), "not a whole number");
   const auto x = value.get<double>();
-  require(x >= 0.0 && x < 9e18, "a whole number out of range");
+  require(x >= 0.0 && x <= kMostCount, "a whole number out of range");
   return value.get<std::int64_t>();
 }
 
@@ -86,9 +92,9 @@ AnchorRates read_rates(const Json& value) {
   require(value.is_array() && value.size() == 2 && value[0].is_number() && value[1].is_number(),
           "anchors are two rates");
   const AnchorRates r{.flops_per_s = value[0].get<double>(), .bytes_per_s = value[1].get<double>()};
-  require(r.flops_per_s > 0.0 && r.bytes_per_s > 0.0 && std::isfinite(r.flops_per_s) &&
-              std::isfinite(r.bytes_per_s),
-          "anchors are rates over 0");
+  for (const double rate : {r.flops_per_s, r.bytes_per_s}) {
+    require(rate >= kLeastRate && rate <= kMostRate, "anchors are rates of a processor");
+  }
   return r;
 }
 
@@ -135,19 +141,17 @@ Sample read_sample(const Json& json) {
   require(s.kind == SampleKind::kernel || s.kind == SampleKind::launch ||
               s.kind == SampleKind::synchronize || s.bytes > 0,
           "no bytes were moved");
-  s.seconds = number(json, "seconds");
-  require(s.seconds > 0.0, "a time of 0");
-  s.sigma = number(json, "sigma");
-  s.noise = number(json, "noise");
-  if (json.contains("early")) s.early = number(json, "early");
-  require(s.early <= 1.0, "a member that ends before it begins");
+  s.seconds = number(json, "seconds", kMostSeconds);
+  require(s.seconds >= kLeastSeconds, "a time of nothing");
+  s.sigma = number(json, "sigma", kMostSigma);
+  s.noise = number(json, "noise", kMostNoise);
+  if (json.contains("early")) s.early = number(json, "early", 1.0);
   const std::int64_t runs = integer(member(json, "runs"));
   require(runs >= 1 && runs <= 1'000'000'000, "runs out of range");
   s.runs = static_cast<int>(runs);
   if (s.kind == SampleKind::overlap) {
-    s.kernel_theft = number(json, "kernel_theft");
-    s.transfer_theft = number(json, "transfer_theft");
-    require(s.kernel_theft <= kMostTheft && s.transfer_theft <= kMostTheft, "a theft over 8");
+    s.kernel_theft = number(json, "kernel_theft", kMostTheft);
+    s.transfer_theft = number(json, "transfer_theft", kMostTheft);
   }
   s.before = read_rates(member(json, "before"));
   s.after = read_rates(member(json, "after"));

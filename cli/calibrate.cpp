@@ -61,6 +61,16 @@ Profile measure(const Options& options, Output& output, const CalibrationTargets
   return profile_of(request, measure_machine(request));
 }
 
+/// Both are written, and neither need be there yet.
+void refuse_same_file(const std::string& profile, const std::string& samples) {
+  std::error_code none;
+  const auto whole = [&none](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
+  };
+  if (samples.empty() || whole(profile) != whole(samples)) return;
+  refuse_file(profile, "is the file of the samples too", "another name after -o or --samples");
+}
+
 }  // namespace
 
 int run_calibrate(const Options& options, Output& output) {
@@ -73,6 +83,7 @@ int run_calibrate(const Options& options, Output& output) {
     keep_inputs(written, options.scenarios, "is a scenario: it would be written over",
                 "another name after -o");
   }
+  refuse_same_file(options.output, options.samples);
   if (!options.emulate.empty() && !load_profile(options.emulate).calibration) {
     refuse_file(options.emulate, "is a public profile, and kernels here are those of a calibration",
                 "windtunnel calibrate --for S.yaml -o P writes one");
@@ -86,7 +97,9 @@ int run_calibrate(const Options& options, Output& output) {
   AtomicFile target(options.output);  // a place that cannot be written to is told before measuring
   return tell_of_ranks(output, [&] {
     const Profile profile = measure(options, output, targets);
-    target.write(calibrated_profile_text(profile));
+    const std::string text = calibrated_profile_text(profile);
+    parse_profile(text, options.output);  // of odd samples nothing is written that cannot be read
+    target.write(text);
     target.commit();
     output.result(calibration_text(profile));
     return kExitOk;

@@ -266,7 +266,10 @@ constexpr OptionRow kOptionRows[] = {
        app.add_option("--hang-after", o.hang_after_s,
                       "seconds without a finished op after which a run has hung [60]")
            ->type_name("S")
-           ->check(CLI::Range(0.1, 86400.0));
+           ->check(CLI::Range(0.1, 86400.0))
+           ->check([](const std::string& text) {
+             return text.find_first_of("nN") == std::string::npos ? "" : "not a number of seconds";
+           });
      }},
     {Option::verify,
      [](CLI::App& app, Options& o) {

@@ -105,8 +105,10 @@ int run_compare(const Options& options, Output& output) {
     require_trace(path_a, options.trace_a, "--trace-a");
     require_trace(path_b, options.trace_b, "--trace-b");
   }
-  const CompareSide a = load_side({.path = path_a, .id = options.id, .trace = trace}, output);
-  const CompareSide b = load_side({.path = path_b, .id = options.id, .trace = trace}, output);
+  const CompareSide a =
+      load_side({.path = path_a, .id = options.id, .trace = options.trace}, output);
+  const CompareSide b =
+      load_side({.path = path_b, .id = options.id, .trace = options.trace}, output);
   const StepPairs pairs = pair_steps(a.file, b.file);
   require_pairs(pairs, options);
   const Answers answers = answer_pairs(pairs, a.file, b.file, options);

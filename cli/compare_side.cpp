@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/trace_target.h"
 #include "core/diagnostics.h"
 #include "core/nearest_name.h"
 #include "scenarios/loader.h"
@@ -27,20 +28,22 @@ std::vector<Entry> chosen(std::vector<Entry> entries, const SideQuestion& questi
 }
 
 void require_one(std::size_t entries, const SideQuestion& question) {
-  if (!question.trace || entries == 1) return;
+  if (question.trace.empty() || entries == 1) return;
   refuse_file(question.path, "holds several scenarios, and a trace is of one", "name it with --id");
 }
 
 CompareSide simulate_side(const SideQuestion& question, Output& output) {
   std::vector<Scenario> scenarios = chosen(load_scenarios(question.path).scenarios, question);
   require_one(scenarios.size(), question);
+  for (const Scenario& scenario : scenarios) keep_inputs_of(question.trace, scenario);
+  const bool trace = !question.trace.empty();
   CompareSide side;
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
     output.progress("scenario", i, scenarios.size());
     try {
-      Simulation simulation = simulate(scenarios[i], {.trace = question.trace});
+      Simulation simulation = simulate(scenarios[i], {.trace = trace});
       side.file.steps.push_back(simulation.report);
-      if (question.trace) side.traced = std::move(simulation);
+      if (trace) side.traced = std::move(simulation);
     } catch (const InputError& error) {
       output.diagnostic(std::string(error.what()) + "\n");
       side.file.refused.push_back(scenarios[i].id);

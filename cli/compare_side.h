@@ -13,8 +13,8 @@ namespace windtunnel {
 
 struct SideQuestion {
   std::string path;
-  std::string id;      // of one scenario of a set; empty: all
-  bool trace = false;  // keep the trace of a simulated scenario
+  std::string id;     // of one scenario of a set; empty: all
+  std::string trace;  // where traces go; empty: a simulated scenario's is not kept
 };
 
 struct CompareSide {

@@ -22,6 +22,8 @@ std::vector<Scenario> load(const Options& options) {
                 "name it with --id");
   }
   keep_inputs(options.trace, options.paths, "the scenario");
+  keep_inputs(options.trace, {options.emulate}, "the profile to emulate");
+  for (const Scenario& scenario : set.scenarios) keep_inputs_of(options.trace, scenario);
   if (options.id.empty()) return std::move(set.scenarios);
   std::vector<std::string_view> names;
   for (Scenario& scenario : set.scenarios) {

@@ -17,6 +17,10 @@ void keep_inputs(const std::string& target, const std::vector<std::string>& inpu
   }
 }
 
+void keep_inputs_of(const std::string& trace, const Scenario& scenario) {
+  keep_inputs(trace, {scenario.profile}, "the profile of " + scenario.id);
+}
+
 void keep_inputs(const std::string& trace, const std::vector<std::string>& inputs,
                  const std::string& what) {
   keep_inputs(trace, inputs, "is " + what + ": the trace would replace it",

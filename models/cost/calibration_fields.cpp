@@ -173,6 +173,7 @@ Calibration read_calibration(ProfileFields& in, const LocatedJson& root) {
   const LocatedJson& kernels = in.member(root, "kernels", Kind::list);
   for (const LocatedJson& row : kernels.items) read_kernel(in, row, result);
   if (root.find("noise")) result.noise = in.number(root, "noise", Range::not_negative);
+  if (result.noise > kLargestNoise) in.note(root, "'noise' is a relative deviation: at most 100");
   if (root.find("drift")) result.drift = in.number(root, "drift", Range::not_negative);
   if (const LocatedJson* overlap = root.find("overlap")) {
     if (overlap->kind != Kind::map) in.note(*overlap, "'overlap' must be a map");

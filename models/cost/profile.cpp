@@ -205,6 +205,9 @@ void read_noise(ProfileFields& in, const LocatedJson& map, CollectiveCurve& curv
                            .early = in.item(of_point, 1, Range::share)});
   }
   if (list.items.size() != curve.points.size()) in.note(list, "every point has its noise");
+  for (const CallNoise& noise : curve.noise) {
+    if (noise.sigma > kLargestNoise) in.note(list, "a deviation over 100 times the time itself");
+  }
 }
 
 CollectiveCurve read_curve(ProfileFields& in, const LocatedJson& map) {
@@ -230,6 +233,9 @@ CollectiveCurve read_curve(ProfileFields& in, const LocatedJson& map) {
                               in.item(point, 1, Range::positive) * 1e-6);
   }
   if (curve.points.empty()) in.note(map, "a curve needs points");
+  if (curve.ranks < 2) in.note(map, "a transfer has two ranks or more");
+  if (curve.nodes > curve.ranks) in.note(map, "a group spans no more nodes than it has ranks");
+  if (curve.sigma > kLargestSigma) in.note(map, "'sigma' is a log-normal sigma: at most 3");
   for (std::size_t i = 1; i < curve.points.size(); ++i) {
     if (curve.points[i].first <= curve.points[i - 1].first) {
       in.note(map, "the sizes of a curve must rise");
@@ -259,6 +265,15 @@ void read_header(ProfileFields& in, const LocatedJson& root, Profile& profile) {
 void read_curves(ProfileFields& in, const LocatedJson& root, Profile& profile) {
   for (const LocatedJson& curve : in.member(root, "collectives", Kind::list).items) {
     profile.curves.push_back(read_curve(in, curve));
+    const CollectiveCurve& last = profile.curves.back();
+    const auto same = [&last](const CollectiveCurve& c) {
+      return c.kind == last.kind && c.ranks == last.ranks && c.nodes == last.nodes &&
+             c.network == last.network && c.nic_bandwidth == last.nic_bandwidth;
+    };
+    if (profile.kind == "calibrated" &&
+        std::count_if(profile.curves.begin(), profile.curves.end(), same) > 1) {
+      in.note(curve, "the same curve twice");
+    }
   }
 }
 
@@ -326,10 +341,7 @@ void read_body(ProfileFields& in, const LocatedJson& root, Profile& profile) {
   }
 }
 
-}  // namespace
-
-Profile load_profile(const std::string& path) {
-  const LocatedJson root = read_located_json(path);
+Profile read_profile(const LocatedJson& root, const std::string& path) {
   Profile profile;
   profile.file = path;
   ProfileFields in(path, &profile.sources);
@@ -342,6 +354,16 @@ Profile load_profile(const std::string& path) {
   read_body(in, root, profile);
   if (!in.problems().empty()) throw InputError(in.problems());
   return profile;
+}
+
+}  // namespace
+
+Profile load_profile(const std::string& path) {
+  return read_profile(read_located_json(path), path);
+}
+
+Profile parse_profile(const std::string& text, const std::string& name) {
+  return read_profile(parse_located_json(text, name), name);
 }
 
 std::vector<std::string> public_profile_devices() {

@@ -151,6 +151,9 @@ struct Profile {
 /// Reads and checks a profile. Throws InputError with every problem of the file.
 Profile load_profile(const std::string& path);
 
+/// The same of a text; `name` is what diagnostics call it.
+Profile parse_profile(const std::string& text, const std::string& name);
+
 /// The public profile of a device: scenarios/profiles/<device>.profile.json under `data_dir()`.
 /// Throws InputError naming the devices that have one.
 Profile load_public_profile(const std::string& device);

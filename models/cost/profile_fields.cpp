@@ -15,7 +15,6 @@ using Kind = LocatedJson::Kind;
 constexpr std::size_t kMostProblems = 100;  // a wrong file is wrong everywhere: enough is enough
 constexpr double kLargestNumber = 1e18;     // bytes and FLOP/s of any device stay far below
 constexpr double kLargestCount = 1e9;
-constexpr double kLargestSigma = 3.0;  // a factor of 20 either way: no figure is worse
 
 const char* name_of(Kind kind) {
   static constexpr std::array kNames = {"null",   "true or false", "a number",

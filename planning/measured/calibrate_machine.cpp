@@ -119,6 +119,11 @@ CalibrationTargets targets_of(const std::vector<std::string>& scenario_paths) {
 }
 
 MachineSamples measure_machine(const CalibrationRequest& request) {
+  // A file that cannot be taken up is told before ranks are started; theirs is the first rank's.
+  const std::optional<JoinedWorld> joined = joined_world();
+  if (!joined || joined->rank == 0) {
+    SampleFile(request.samples, machine_line(this_machine(), kNumbers));
+  }
   if (!request.emulate.empty()) return by_ranks(request);  // there is nothing else to measure
   const bool ranks =
       most_ranks(request.programs) > 1 && has_rank_program() && (has_mpirun() || joined_world());

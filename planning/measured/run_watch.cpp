@@ -64,6 +64,11 @@ NamedRank named_by(const std::string& launcher_said) {
   return {.rank = std::stoi(found[1]), .signal = std::stoi(found[2])};
 }
 
+std::string said_text(const std::string& said) {
+  const bool words = said.find_first_not_of(" \n") != std::string::npos;
+  return words ? "\nit said:\n" + said : "";
+}
+
 }  // namespace
 
 std::string failure_text(const Program& program, const StatusBoard& board, const ChildEnd& end,
@@ -75,15 +80,17 @@ std::string failure_text(const Program& program, const StatusBoard& board, const
   }
   const NamedRank killed = named_by(launcher_said);
   if (killed.rank >= 0 && killed.rank < board.ranks()) {
-    return fmt::format("rank {} was ended by signal {} in {}{}", killed.rank, killed.signal,
-                       place_of(program, board, killed.rank), places(program, board, killed.rank));
+    const std::string place = place_of(program, board, killed.rank);
+    return fmt::format("rank {} was ended by signal {}{}{}{}", killed.rank, killed.signal,
+                       place.starts_with("step") ? " in " : ", ", place,
+                       places(program, board, killed.rank));
   }
   if (end.signal != 0) {
     return fmt::format("mpirun was ended by signal {}; its ranks were at{}", end.signal,
                        places(program, board, -1));
   }
-  return fmt::format("mpirun ended with status {}; its ranks were at{}\nit said:\n{}", end.status,
-                     places(program, board, -1), launcher_said);
+  return fmt::format("mpirun ended with status {}; its ranks were at{}{}", end.status,
+                     places(program, board, -1), said_text(launcher_said));
 }
 
 std::string joined_failure_text(const Program& program, const StatusBoard& board, int rank,
@@ -96,8 +103,8 @@ std::string joined_failure_text(const Program& program, const StatusBoard& board
   if (end.signal != 0) {
     return fmt::format("rank {} was ended by signal {}: {}", rank, end.signal, place);
   }
-  return fmt::format("rank {} ended with status {}: {}\nit said:\n{}", rank, end.status, place,
-                     said);
+  return fmt::format("rank {} ended with status {}: {}{}", rank, end.status, place,
+                     said_text(said));
 }
 
 std::string joined_hang_text(const Program& program, const StatusBoard& board, int rank,

@@ -158,6 +158,7 @@ TEST(BuildProfile, HostStorageTransfersAndOverlap) {
   EXPECT_EQ(p.host.at(HostItem::kernel_launch).value, 1e-7);
   EXPECT_EQ(p.host.at(HostItem::synchronize).value, 5e-6);
   EXPECT_EQ(p.calibration->storage->write.value, (1 << 20) / 0.5);
+  EXPECT_EQ(p.calibration->drift, 0.0) << "all anchors alike";
   ASSERT_EQ(p.curves.size(), 1U);
   EXPECT_EQ(p.curves[0].points.size(), 3U);
   EXPECT_NEAR(p.curves[0].points[1].second, 64e-6, 1e-12);

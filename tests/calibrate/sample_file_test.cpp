@@ -157,8 +157,14 @@ TEST_F(SampleFiles, AnythingElseThatIsTornIsOneError) {
   EXPECT_NE(with("\"runs\":17", "\"runs\":0").find("runs out of range"), std::string::npos);
   EXPECT_NE(with("\"runs\":17", "\"runs\":1e300").find("whole number"), std::string::npos);
   EXPECT_NE(with("\"accumulate\"", "3").find("unknown attribute"), std::string::npos);
-  EXPECT_NE(with("\"sigma\":0.02", "\"sigma\":-1").find("below 0"), std::string::npos);
-  EXPECT_NE(with("\"before\":[1", "\"before\":[-1").find("over 0"), std::string::npos);
+  EXPECT_NE(with("\"sigma\":0.02", "\"sigma\":-1").find("out of range"), std::string::npos);
+  EXPECT_NE(with("\"before\":[1", "\"before\":[-1").find("rates of a processor"),
+            std::string::npos);
+  EXPECT_NE(with("\"before\":[1", "\"before\":[1e-300, 1], \"b\":[1").find("rates of a processor"),
+            std::string::npos);
+  EXPECT_NE(with("\"sigma\":0.02", "\"sigma\":4").find("out of range"), std::string::npos);
+  EXPECT_NE(with("\"runs\":17", "\"runs\":17,\"seconds\":1e300").find("out of range"),
+            std::string::npos);
   EXPECT_NE(with("\"kind\":\"kernel\"", "\"kind\":\"kernels\"").find("unknown name"),
             std::string::npos);
 }

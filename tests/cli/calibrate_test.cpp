@@ -32,12 +32,28 @@ TEST_F(Calibrate, WritesAProfileThatASimulationTakes) {
   const Finished simulated = windtunnel("simulate one.yaml");
   EXPECT_EQ(simulated.exit_code, 0) << simulated.err;
   expect_contains(simulated.out, "measured (calibration cpu");
+  // What was calibrated is not written over.
+  const std::string profile = read_file(folder / "work" / "cpu.profile.json");
+  for (const char* over :
+       {"simulate one.yaml --trace cpu.profile.json", "run one.yaml --trace cpu.profile.json",
+        "run one.yaml --emulate cpu.profile.json --trace cpu.profile.json",
+        "compare one.yaml one.yaml --trace cpu.profile.json"}) {
+    const Finished refused = windtunnel(over);
+    EXPECT_EQ(refused.exit_code, 2) << over;
+    expect_contains(refused.err, "the trace would replace it");
+    EXPECT_EQ(read_file(folder / "work" / "cpu.profile.json"), profile) << over;
+  }
+  const Finished not_one = windtunnel("calibrate show s.jsonl");
+  EXPECT_EQ(not_one.exit_code, 2);
 }
 
 TEST_F(Calibrate, BadUsageSaysWhich) {
   write("one.yaml", kScenario);
   write("bf16.yaml",
         std::string(kScenario).replace(std::string(kScenario).find("fp32"), 4, "bf16"));
+  write("two.yaml",
+        std::string(kScenario).replace(std::string(kScenario).find("devices_per_node: 1"), 19,
+                                       "devices_per_node: 2"));  // ranks are not started either
   const std::string all = read_file(write("all.txt", kScenario));
   const std::pair<const char*, const char*> cases[] = {
       {"calibrate", "for which scenarios?"},
@@ -47,6 +63,9 @@ TEST_F(Calibrate, BadUsageSaysWhich) {
       {"calibrate --for one.yaml -o p.json --budget 5", "has no unit"},
       {"calibrate --for one.yaml -o p.json --budget 2d", "from 1 s to 1 d"},
       {"calibrate --for one.yaml -o p.json --samples all.txt", "not a file of samples"},
+      {"calibrate --for two.yaml -o p.json --samples all.txt", "not a file of samples"},
+      {"calibrate --for one.yaml -o p.json --samples none/s", "none/s"},
+      {"calibrate --for one.yaml -o p.json --samples ./p.json", "the file of the samples too"},
       {"calibrate --for bf16.yaml -o p.json", "the CPU device stores fp32"},
       {"calibrate --for $DATA/small.yaml -o p.json", "run on the CPU device"},
       {"calibrate show", "show PROFILE"},

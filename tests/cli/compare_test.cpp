@@ -125,7 +125,7 @@ TEST_F(Compare, ATraceNeedsBothAndReplacesNoInput) {
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_EQ(none.err,
             "a.json: error: holds no trace\n"
-            "  hint: add --trace-a FILE, written by simulate --trace FILE\n");
+            "  hint: add --trace-a FILE, written by run or simulate --trace FILE\n");
   for (const char* target : {"a.json", "a_trace.json"}) {
     const Finished over = shell(make + "--trace-a a_trace.json --trace " + target);
     EXPECT_EQ(over.exit_code, 2);
