@@ -182,7 +182,7 @@ void add_budget(CLI::App& app, Seconds& budget, const char* doc) {
 void add_rehearsal(CLI::App& app, Options& options) {
   constexpr int kMostRounds = 100;
   add_budget(app, options.rehearsal.budget, "time to calibrate for, all rounds together [30s]");
-  app.add_option("--rounds", options.rehearsal.rounds, "turns of calibration and steps [3]")
+  app.add_option("--rounds", options.rehearsal.rounds, "turns of calibration and steps [2]")
       ->type_name("N")
       ->check(CLI::Range(1, kMostRounds));
   app.add_option("--steps", options.rehearsal.steps, "steps that are measured, in all rounds [9]")

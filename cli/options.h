@@ -49,7 +49,7 @@ struct Options {
   std::string emulate;  // path of a profile whose times kernels take; empty: they compute
   struct {
     Seconds budget{30.0};
-    int rounds = 3, steps = 9;
+    int rounds = 2, steps = 9;
   } rehearsal;
   CompareLimits limits;
   std::string trace_a, trace_b;  // paths of traces of the two steps; empty: a scenario's own

@@ -61,6 +61,7 @@ template <class T>
 OverlapTiming measure_overlap(const OverlapPlan& plan, Device& device, Communicator& communicator,
                               const Barrier& barrier) {
   PreparedKernel<T> kernel(plan.kernel, plan.operands, device);
+  const TransferMemory memory(plan.transfer, device);
   std::vector<double> alone, beside;
   std::vector<TransferStamps> transfers_alone, transfers_beside;
   std::atomic<bool> done{false};
@@ -80,7 +81,8 @@ OverlapTiming measure_overlap(const OverlapPlan& plan, Device& device, Communica
   device.synchronize();
   const auto transfer = [&](std::vector<TransferStamps>& into) {
     device.enqueue(1, [&] {
-      of_transfer.guard([&] { into = measure_transfer(communicator, plan.transfer, barrier); });
+      of_transfer.guard(
+          [&] { into = measure_transfer(communicator, plan.transfer, barrier, memory); });
       done = true;
     });
   };

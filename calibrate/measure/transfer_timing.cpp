@@ -19,7 +19,7 @@ constexpr auto kQuiet = std::chrono::duration_cast<std::chrono::nanoseconds>(
     std::chrono::duration<double>(kQuietSeconds));
 
 /// Ones of the wire's type, so that sums stay numbers.
-void write_ones(WireType type, std::vector<std::byte>& bytes) {
+void write_ones(WireType type, std::span<std::byte> bytes) {
   if (type == WireType::fp32) {
     float* at = reinterpret_cast<float*>(bytes.data());
     std::fill(at, at + bytes.size() / sizeof *at, 1.0F);
@@ -32,14 +32,16 @@ void write_ones(WireType type, std::vector<std::byte>& bytes) {
   }
 }
 
-std::vector<std::byte> ones(WireType type, std::int64_t elements) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(elements * bytes_of(type)));
-  write_ones(type, bytes);
-  return bytes;
+std::span<std::byte> take_ones(const TransferPlan& plan, Device& device) {
+  const std::int64_t bytes = plan.elements * bytes_of(plan.type);
+  const std::span<std::byte> taken(static_cast<std::byte*>(device.allocate(bytes, 0)),
+                                   static_cast<std::size_t>(bytes));
+  write_ones(plan.type, taken);
+  return taken;
 }
 
 /// As in a step: what travels was just written, and the wires have been quiet for a while.
-void compute_meanwhile(WireType type, std::vector<std::byte>& written) {
+void compute_meanwhile(WireType type, std::span<std::byte> written) {
   const double until = clock_seconds() + kQuietSeconds;
   do write_ones(type, written);
   while (clock_seconds() < until);
@@ -66,6 +68,16 @@ TransferPart part_of(const TransferPlan& plan, std::byte* whole) {
 
 }  // namespace
 
+TransferMemory::TransferMemory(const TransferPlan& plan, Device& device)
+    : device_(device), whole_(take_ones(plan, device)) {
+  if (plan.kind == WireKind::all_to_all) other_ = take_ones(plan, device);  // not in place
+}
+
+TransferMemory::~TransferMemory() {
+  device_.deallocate(whole_.data());
+  if (!other_.empty()) device_.deallocate(other_.data());
+}
+
 Barrier make_barrier(Communicator& communicator, int group) {
   auto number = std::make_shared<float>(1.0F);
   return [&communicator, group, number] {
@@ -82,20 +94,18 @@ Barrier make_barrier(Communicator& communicator, int group) {
 }
 
 std::vector<TransferStamps> measure_transfer(Communicator& communicator, const TransferPlan& plan,
-                                             const Barrier& barrier) {
+                                             const Barrier& barrier, const TransferMemory& memory) {
   CHECK(plan.elements > 0 && plan.elements % plan.members == 0,
         "every member has an equal part of what travels");
-  std::vector<std::byte> whole = ones(plan.type, plan.elements);
-  std::vector<std::byte> other = ones(plan.type, plan.elements);  // all_to_all is not in place
-  TransferPart part = part_of(plan, whole.data());
-  if (plan.kind == WireKind::all_to_all) part.out = other.data();
+  TransferPart part = part_of(plan, memory.whole().data());
+  if (plan.kind == WireKind::all_to_all) part.out = memory.other().data();
   std::vector<TransferStamps> stamps;
   for (int i = 0; i < plan.warm_up + plan.repeats; ++i) {
     barrier();
     if (plan.rests) {
       rest_until(std::chrono::steady_clock::now() + kQuiet);
     } else {
-      compute_meanwhile(plan.type, whole);
+      compute_meanwhile(plan.type, memory.whole());
     }
     TransferStamps stamp{.arrived_s = clock_seconds()};
     const Communicator::Ticket ticket = communicator.announce(plan.group, part);

@@ -5,12 +5,14 @@
 // part has ended, on the clock that the processes of a machine share. Whoever gathers the stamps of
 // all members gets the times from `member_times`.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
 #include "kernels/device/communicator.h"
+#include "kernels/device/device.h"
 
 namespace windtunnel {
 
@@ -35,6 +37,24 @@ struct TransferPlan {
   bool rests = false;  // before each, instead of computing: as in a run with emulated compute
 };
 
+/// What travels and what comes, in the device's memory as in a step: how fast a message is copied
+/// depends on its pages.
+class TransferMemory {
+ public:
+  /// Host thread. Throws OutOfDeviceMemory.
+  TransferMemory(const TransferPlan& plan, Device& device);
+  ~TransferMemory();
+  TransferMemory(const TransferMemory&) = delete;
+  TransferMemory& operator=(const TransferMemory&) = delete;
+
+  std::span<std::byte> whole() const { return whole_; }
+  std::span<std::byte> other() const { return other_; }  // of an all_to_all, else empty
+
+ private:
+  Device& device_;
+  std::span<std::byte> whole_, other_;
+};
+
 struct TransferStamps {
   double arrived_s = 0.0, ended_s = 0.0;
 };
@@ -43,7 +63,7 @@ struct TransferStamps {
 /// millisecond on what it will send: in a step the wires are quiet while a layer computes, and the
 /// thread that serves them sleeps. Throws TransferError.
 std::vector<TransferStamps> measure_transfer(Communicator& communicator, const TransferPlan& plan,
-                                             const Barrier& barrier);
+                                             const Barrier& barrier, const TransferMemory& memory);
 
 /// Of every repetition, as many as all members have.
 struct MemberTimes {

@@ -247,7 +247,8 @@ class RankSession {
       TransferPlan plan = plan_of(curve, bytes);
       plan.repeats = repeats;
       plan.rests = c_.emulated;
-      mine = measure_transfer(*communicator_, plan, everyone);
+      const TransferMemory memory(plan, device_);
+      mine = measure_transfer(*communicator_, plan, everyone, memory);
     } else {
       for (int i = 0; i < TransferPlan{}.warm_up + repeats; ++i) everyone();
     }

@@ -189,9 +189,10 @@ int main_of_rank(const RankArguments& a) {
   RankStatus& status = board.rank(world.size() == a.ranks ? world.rank() : 0);
   try {
     if (world.size() != a.ranks) {
-      throw ExecutionError("MPI sees " + std::to_string(world.size()) +
-                           " ranks where the launcher started " + std::to_string(a.ranks) +
-                           ": it has to start them for this MPI (srun --mpi=pmix)");
+      throw ExecutionError("of the " + std::to_string(a.ranks) +
+                           " ranks that the launcher started, MPI knows " +
+                           std::to_string(world.size()) +
+                           ": they have to be started for this MPI (srun --mpi=pmix)");
     }
     if (a.calibrate_for.empty()) {
       run_rank(a, world, status);

@@ -15,7 +15,7 @@ namespace windtunnel {
 namespace {
 
 /// After a calibration has given its memory back (runtime/distributed/distributed_run.h).
-constexpr double kSettle = 2.0;
+constexpr double kSettle = 3.0;
 /// Steps of an idle machine are alike: their mean is within a few per cent of the median.
 constexpr double kBusyMean = 1.15;
 

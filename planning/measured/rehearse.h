@@ -19,7 +19,7 @@ namespace windtunnel {
 struct RehearsalRequest {
   RunRequest run;          // `steps` is the sum over the rounds, `warm_up` of every round
   double budget_s = 30.0;  // of calibration, all rounds together
-  int rounds = 3;
+  int rounds = 2;
   bool trace = false;  // keep the prediction's
   std::function<void(const std::string& what)> progress = [](const std::string&) {};
 };

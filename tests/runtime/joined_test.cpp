@@ -77,5 +77,14 @@ TEST_F(Joined, ADeadRankIsTold) {
   expect_contains(f.out, "was ended by signal 9");
 }
 
+/// srun that does not start ranks for this MPI: each finds itself alone.
+TEST_F(Joined, AnMpiThatKnowsFewerRanksIsTold) {
+  const Finished f =
+      shell("SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 $WINDTUNNEL run s.yaml");
+  EXPECT_EQ(f.exit_code, 4);
+  expect_contains(f.err, "of the 2 ranks that the launcher started, MPI knows 1");
+  expect_contains(f.err, "srun --mpi=pmix");
+}
+
 }  // namespace
 }  // namespace windtunnel

@@ -82,20 +82,23 @@ TEST(TransferTiming, EveryKindIsTimedOnEveryRank) {
   std::array<std::array<std::vector<TransferStamps>, 2>, 6> stamps;
   on_two_ranks([&](int rank, Communicator& communicator) {
     const Barrier barrier = make_barrier(communicator, 0);
+    CpuDevice device({.streams = 1});
+    const auto measure = [&](const TransferPlan& plan) {
+      return measure_transfer(communicator, plan, barrier, TransferMemory(plan, device));
+    };
     constexpr WireKind kinds[] = {WireKind::all_reduce, WireKind::all_gather,
                                   WireKind::reduce_scatter, WireKind::all_to_all,
                                   WireKind::broadcast};
     for (std::size_t k = 0; k < 5; ++k) {
-      stamps[k][static_cast<std::size_t>(rank)] = measure_transfer(
-          communicator, {.kind = kinds[k], .elements = 1000, .repeats = 7}, barrier);
+      stamps[k][static_cast<std::size_t>(rank)] =
+          measure({.kind = kinds[k], .elements = 1000, .place = rank, .repeats = 7});
     }
     stamps[5][static_cast<std::size_t>(rank)] =
-        measure_transfer(communicator,
-                         {.kind = rank == 0 ? WireKind::send : WireKind::recv,
-                          .elements = 1000,
-                          .peer = 1 - rank,
-                          .repeats = 7},
-                         barrier);
+        measure({.kind = rank == 0 ? WireKind::send : WireKind::recv,
+                 .elements = 1000,
+                 .peer = 1 - rank,
+                 .repeats = 7});
+    EXPECT_EQ(device.memory().allocated, 0);
   });
   for (const auto& of_ranks : stamps) {
     const std::vector<double> seconds = member_times(of_ranks).seconds;
