@@ -6,7 +6,7 @@ namespace windtunnel {
 
 namespace {
 
-// An idle machine's kernels vary by 1 to 2 %, its anchors by a few per cent; one with a build
+// An idle machine's kernels vary by 1 to 5 %, its anchors by 11 to 28 %; one with a build
 // beside the calibration by 30 to 110 % and by two to fifteen times (measured,
 // docs/calibration.md).
 constexpr double kBusyNoise = 0.1, kBusyDrift = 0.5;
