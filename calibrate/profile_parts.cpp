@@ -15,7 +15,6 @@ namespace windtunnel {
 namespace {
 
 constexpr double kLeastSigma = 0.01;  // repetitions do not tell an error that they share
-constexpr double kMostSigma = 3.0;    // a factor of 20: nothing is known
 // Of a kernel with too few shapes to hold any out: what kernels with many were off by at worst.
 constexpr double kUnknownError = 0.25;
 constexpr double kMostShared = 0.3;  // more than this is a machine that cannot be measured on
@@ -147,7 +146,7 @@ std::vector<Sample> at_reference(std::span<const Sample> samples, const AnchorRa
 
 double sigma_of(const Sample& s) {
   const double half = follows_anchors(s) ? std::abs(moved(s)) / 2.0 : 0.0;
-  return std::clamp(std::hypot(s.sigma, half), kLeastSigma, kMostSigma);
+  return std::clamp(std::hypot(s.sigma, half), kLeastSigma, kLargestSigma);
 }
 
 double shared_sigma(std::span<const Sample> samples, CostClass cls) {

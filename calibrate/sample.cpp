@@ -25,9 +25,7 @@ constexpr double kMostTheft = 8.0;  // sim/engine/step_costs.h
 // What no measurement of a processor leaves; within them, fits stay finite.
 constexpr double kLeastSeconds = 1e-12, kMostSeconds = 1e6;
 constexpr double kLeastRate = 1e3, kMostRate = 1e18;  // FLOP/s, B/s
-constexpr double kMostSigma = 3.0;                    // log-normal: the profile's limit
-constexpr double kMostNoise = 100.0;
-constexpr double kMostCount = 1e15;  // bytes, dims
+constexpr double kMostCount = 1e15;                   // bytes, dims
 
 bool has_shape(SampleKind kind) {
   return kind == SampleKind::kernel || kind == SampleKind::overlap;
@@ -143,8 +141,8 @@ Sample read_sample(const Json& json) {
           "no bytes were moved");
   s.seconds = number(json, "seconds", kMostSeconds);
   require(s.seconds >= kLeastSeconds, "a time of nothing");
-  s.sigma = number(json, "sigma", kMostSigma);
-  s.noise = number(json, "noise", kMostNoise);
+  s.sigma = number(json, "sigma", kLargestSigma);
+  s.noise = number(json, "noise", kLargestNoise);
   if (json.contains("early")) s.early = number(json, "early", 1.0);
   const std::int64_t runs = integer(member(json, "runs"));
   require(runs >= 1 && runs <= 1'000'000'000, "runs out of range");

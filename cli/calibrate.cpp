@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -61,16 +60,6 @@ Profile measure(const Options& options, Output& output, const CalibrationTargets
   return profile_of(request, measure_machine(request));
 }
 
-/// Both are written, and neither need be there yet.
-void refuse_same_file(const std::string& profile, const std::string& samples) {
-  std::error_code none;
-  const auto whole = [&none](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
-  };
-  if (samples.empty() || whole(profile) != whole(samples)) return;
-  refuse_file(profile, "is the file of the samples too", "another name after -o or --samples");
-}
-
 }  // namespace
 
 int run_calibrate(const Options& options, Output& output) {
@@ -83,17 +72,14 @@ int run_calibrate(const Options& options, Output& output) {
     keep_inputs(written, options.scenarios, "is a scenario: it would be written over",
                 "another name after -o");
   }
-  refuse_same_file(options.output, options.samples);
+  keep_inputs(options.output, {options.samples}, "is the file of the samples too",
+              "another name after -o or --samples");
   if (!options.emulate.empty() && !load_profile(options.emulate).calibration) {
     refuse_file(options.emulate, "is a public profile, and kernels here are those of a calibration",
                 "windtunnel calibrate --for S.yaml -o P writes one");
   }
   const CalibrationTargets targets = targets_of(options.scenarios);
-  if (options.emulate.empty()) {
-    std::int64_t most = 1;
-    for (const Program& program : targets.programs) most = std::max(most, program.mesh.ranks());
-    warn_of_crowding(most, output);
-  }
+  if (options.emulate.empty()) warn_of_crowding(most_ranks(targets.programs), output);
   AtomicFile target(options.output);  // a place that cannot be written to is told before measuring
   return tell_of_ranks(output, [&] {
     const Profile profile = measure(options, output, targets);

@@ -39,7 +39,7 @@ void write_traces(const Rehearsal& r, const std::string& path) {
 Answer answer_rehearsal(const Scenario& scenario, const Options& options, Output& output) {
   RunRequest run = run_request(scenario, options);
   run.steps = options.rehearsal.steps;
-  warn_of_crowding(lower_scenario(scenario).program.mesh.ranks(), output);
+  warn_of_crowding(scenario.cluster.devices(), output);
   const Rehearsal r = rehearse(
       scenario, {.run = std::move(run),
                  .budget_s = options.rehearsal.budget.value,

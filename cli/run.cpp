@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "calibrate/build_profile.h"
 #include "cli/exit_code.h"
@@ -19,15 +20,15 @@ namespace windtunnel {
 namespace {
 
 /// Nothing was computed, so there is no loss to tell.
-void note_emulation(StepReport& report, const std::string& profile) {
+void note_emulation(StepReport& report, const std::string& path, const Profile& profile) {
   report.losses.clear();
-  report.assumptions.push_back("kernels only took the times of " + profile +
+  report.assumptions.push_back("kernels only took the times of " + path +
                                " and computed nothing; transfers and their order are real");
-  const auto facts = load_profile(profile).calibration.value_or(Calibration{}).fingerprint;
-  const bool rested = std::any_of(facts.begin(), facts.end(),
+  const Calibration calibration = profile.calibration.value_or(Calibration{});
+  const bool rested = std::any_of(calibration.fingerprint.begin(), calibration.fingerprint.end(),
                                   [](const auto& fact) { return fact.first == kTransfers; });
   if (!rested) {
-    report.assumptions.push_back("a prediction from " + profile +
+    report.assumptions.push_back("a prediction from " + path +
                                  " takes transfers between ranks that compute; calibrate --emulate "
                                  "measures those of this run");
   }
@@ -35,12 +36,15 @@ void note_emulation(StepReport& report, const std::string& profile) {
 
 Answer measure(const Scenario& scenario, const Options& options) {
   const Lowered lowered = lower_scenario(scenario);
-  const bool emulated = !options.emulate.empty();
-  require_executable(lowered, emulated);
-  if (emulated) require_kernel_prices(lowered, load_profile(options.emulate));
+  std::optional<Profile> emulated;
+  require_executable(lowered, !options.emulate.empty());
+  if (!options.emulate.empty()) {
+    emulated = load_profile(options.emulate);
+    require_kernel_prices(lowered, *emulated);
+  }
   MeasuredRun run = measured_run(lowered, run_program(run_request(scenario, options), lowered));
   if (emulated) {
-    note_emulation(run.report, options.emulate);
+    note_emulation(run.report, options.emulate, *emulated);
   } else if (std::string crowded = crowding_text(lowered.program.mesh.ranks()); !crowded.empty()) {
     run.report.assumptions.push_back(std::move(crowded));
   }

@@ -37,7 +37,6 @@ namespace {
 
 /// Half width of a two-sided 90 % interval of a normal, in standard deviations.
 constexpr double kNinetyPercent = 1.645;
-constexpr double kMostJitter = 0.25;  // the engine's range (sim/engine/step_costs.h)
 
 Profile profile_of(const Scenario& s) {
   if (s.profile != "auto") {
@@ -149,7 +148,7 @@ PricedProgram price_on_device(const Program& program, const ProfileCostModel& mo
 }  // namespace
 
 double call_noise(const Profile& profile) {
-  return profile.calibration ? std::min(kMostJitter, profile.calibration->noise) : 0.0;
+  return profile.calibration ? std::min(kMostNoise, profile.calibration->noise) : 0.0;
 }
 
 Lowered lower_scenario(const Scenario& scenario) {

@@ -12,7 +12,6 @@ namespace windtunnel {
 
 namespace {
 
-constexpr double kMostDeviation = 0.25;  // the engine's range (sim/engine/step_costs.h)
 constexpr int kUniforms = 4;
 constexpr int kSteps = 4000;  // of the integral over the sum of the uniforms
 
@@ -58,15 +57,15 @@ TransferNoise drawn_noise(const CallNoise& measured, int members) {
   double of_members = 0.0;  // variance of the last end by the members' own draws
   if (members > 1 && measured.early > 0.0) {
     const LargestDraw last = largest_draw(members);
-    const double most = kMostDeviation * last.mean;
+    const double most = kMostNoise * last.mean;
     const double by_chance = measured.sigma * last.mean / std::sqrt(last.variance);
     drawn.early = std::min({measured.early, by_chance, most / (1.0 + most)});
-    drawn.member = std::min(kMostDeviation, drawn.early / ((1.0 - drawn.early) * last.mean));
+    drawn.member = std::min(kMostNoise, drawn.early / ((1.0 - drawn.early) * last.mean));
     const double deviation = (1.0 - drawn.early) * drawn.member;
     of_members = deviation * deviation * last.variance;
   }
   const double rest = measured.sigma * measured.sigma - of_members;
-  drawn.group = std::min(kMostDeviation, std::sqrt(std::max(0.0, rest)));
+  drawn.group = std::min(kMostNoise, std::sqrt(std::max(0.0, rest)));
   return drawn;
 }
 

@@ -59,9 +59,8 @@ RankPlaces places_of(const MpiWorld& world) {
 }
 
 /// Those that share this rank's machine.
-std::int64_t ranks_here(const MpiWorld& world) {
-  const std::vector<int> nodes = world.nodes();
-  return std::count(nodes.begin(), nodes.end(), nodes[static_cast<std::size_t>(world.rank())]);
+std::int64_t ranks_beside(int rank, const std::vector<int>& nodes) {
+  return std::count(nodes.begin(), nodes.end(), nodes[static_cast<std::size_t>(rank)]);
 }
 
 /// All ranks plan with the same memory: they measure the same shapes, one after another.
@@ -105,8 +104,10 @@ class RankSession {
   RankSession(const RankCalibration& calibration, const MpiWorld& world)
       : c_(calibration),
         world_(world),
+        places_(places_of(world)),
         machine_(this_machine()),
-        memory_(least_of_all(machine_.memory_bytes / ranks_here(world), world)),
+        memory_(least_of_all(
+            machine_.memory_bytes / ranks_beside(world.rank(), places_.node_of_rank), world)),
         plan_(plan_measurements(
             calibration.programs,
             {.seed = calibration.seed,
@@ -116,7 +117,6 @@ class RankSession {
         device_({.streams = 2, .events = 8, .capacity_bytes = memory_ / 2}),
         file_(world.rank() == 0 ? calibration.samples : "", machine_line(machine_, "fp32")),
         sampler_(file_, anchor_) {
-    places_ = places_of(world_);
     curves_ = curves_for(plan_.transfers, places_.node_of_rank);
     communicator_ =
         make_mpi_communicator(world_, groups(), c_.emulated ? Waiting::rests : Waiting::yields);
@@ -305,6 +305,7 @@ class RankSession {
 
   const RankCalibration& c_;
   const MpiWorld& world_;
+  RankPlaces places_;
   Machine machine_;
   std::int64_t memory_;
   MeasurementPlan plan_;
@@ -315,7 +316,6 @@ class RankSession {
   Sampler sampler_;
   std::unique_ptr<Communicator> communicator_;
   double began_ = clock_seconds();
-  RankPlaces places_;
   std::vector<std::string> slow_;
 };
 

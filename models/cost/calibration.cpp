@@ -6,9 +6,8 @@ namespace windtunnel {
 
 namespace {
 
-// An idle machine's kernels vary by 1 to 5 %, its anchors by 11 to 28 %; one with a build
-// beside the calibration by 30 to 110 % and by two to fifteen times (measured,
-// docs/calibration.md).
+// Between what an idle machine and one with a build beside the calibration showed
+// (docs/calibration.md, A busy machine).
 constexpr double kBusyNoise = 0.1, kBusyDrift = 0.5;
 
 }  // namespace

@@ -87,8 +87,8 @@ struct Calibration {
   std::optional<StorageFigures> storage;
   AnchorRates anchors;
   double noise = 0.0;  // relative standard deviation of a kernel's time from call to call
-  double drift =
-      0.0;  // of the machine's speed while it was measured: fastest tenth over slowest - 1
+  /// Of the machine's speed while it was measured: fastest tenth over slowest, less 1.
+  double drift = 0.0;
   std::vector<FitQuality> quality;
   std::vector<std::string> extrapolated;  // what rests on no measurement near it
   std::vector<std::string> slow;          // nodes and links that took longer than the others

@@ -6,6 +6,9 @@
 
 namespace windtunnel {
 
+constexpr double kLargestSigma = 3.0;    // log-normal, a factor of 20 either way: nothing is worse
+constexpr double kLargestNoise = 100.0;  // relative deviation from call to call
+
 struct Figure {
   double value = 0.0;
   double sigma = 0.0;

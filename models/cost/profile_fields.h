@@ -13,9 +13,6 @@ namespace windtunnel {
 /// Numbers that have no business being negative, zero or over one.
 enum class Range : std::uint8_t { positive, not_negative, share };
 
-constexpr double kLargestSigma = 3.0;  // log-normal, a factor of 20 either way: no figure is worse
-constexpr double kLargestNoise = 100.0;  // relative deviation from call to call
-
 class ProfileFields {
  public:
   ProfileFields(std::string file, std::vector<ProfileSource>* sources)

@@ -21,12 +21,6 @@ namespace {
 
 constexpr const char* kNumbers = "fp32";  // what the CPU's kernels compute in
 
-int most_ranks(std::span<const Program> programs) {
-  std::int64_t most = 1;
-  for (const Program& program : programs) most = std::max(most, program.mesh.ranks());
-  return static_cast<int>(most);
-}
-
 std::vector<ShapeUse> shapes_of(std::span<const Program> programs) {
   std::vector<ShapeUse> uses;
   for (const Program& program : programs) {
@@ -43,6 +37,11 @@ std::vector<std::string> lines_of(const std::string& path) {
 }
 
 MachineSamples by_ranks(const CalibrationRequest& request) {
+  // A file that cannot be taken up is told before ranks are started; theirs is the first rank's.
+  const std::optional<JoinedWorld> joined = joined_world();
+  if (!joined || joined->rank == 0) {
+    SampleFile(request.samples, machine_line(this_machine(), kNumbers));
+  }
   std::vector<std::string> words{"--budget", std::to_string(request.budget_s), "--seed",
                                  std::to_string(request.seed)};
   if (!request.scenario_id.empty()) words.insert(words.end(), {"--id", request.scenario_id});
@@ -99,6 +98,12 @@ MachineSamples alone(const CalibrationRequest& request) {
 
 }  // namespace
 
+int most_ranks(std::span<const Program> programs) {
+  std::int64_t most = 1;
+  for (const Program& program : programs) most = std::max(most, program.mesh.ranks());
+  return static_cast<int>(most);
+}
+
 CalibratedNetwork network_of(const Cluster& cluster) {
   if (!cluster.network) return {};
   return {.type = network_type(cluster.network->kind),
@@ -119,11 +124,6 @@ CalibrationTargets targets_of(const std::vector<std::string>& scenario_paths) {
 }
 
 MachineSamples measure_machine(const CalibrationRequest& request) {
-  // A file that cannot be taken up is told before ranks are started; theirs is the first rank's.
-  const std::optional<JoinedWorld> joined = joined_world();
-  if (!joined || joined->rank == 0) {
-    SampleFile(request.samples, machine_line(this_machine(), kNumbers));
-  }
   if (!request.emulate.empty()) return by_ranks(request);  // there is nothing else to measure
   const bool ranks =
       most_ranks(request.programs) > 1 && has_rank_program() && (has_mpirun() || joined_world());

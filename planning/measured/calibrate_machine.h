@@ -42,6 +42,9 @@ struct CalibrationTargets {
 /// Throws InputError when a scenario is not of this machine's CPU.
 CalibrationTargets targets_of(const std::vector<std::string>& scenario_paths);
 
+/// Of the largest of the programs; 1 of none.
+int most_ranks(std::span<const Program> programs);
+
 /// A cluster's network between nodes.
 CalibratedNetwork network_of(const Cluster& cluster);
 

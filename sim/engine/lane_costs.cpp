@@ -14,7 +14,6 @@ namespace {
 constexpr double kMaxFactor = 1000.0;
 
 constexpr double kMostEarly = 0.9;  // a member is there for a part of the time
-constexpr std::size_t kAxesCount = std::size_t{2} * kAxisPp;  // masks of axes
 
 FactorQ16 checked_factor(double factor) {
   CHECK(factor > 0 && factor <= kMaxFactor, "a rank's factor is above 0 and at most 1000");
@@ -51,7 +50,7 @@ LaneCosts::LaneCosts(const Program& program, const StepCosts& costs, const LaneG
   if (costs.jitter.any()) {
     CHECK(costs.jitter.transfers.empty() || costs.jitter.transfers.size() == program.ops.size(),
           "noise of every op or of none");
-    group_keys_.resize(kAxesCount);
+    group_keys_.resize(kAxisMasks);
     sigma_q_ = lane_math::noise_sigma(costs.jitter.sigma);
     for (int lane = 0; lane < grid.lanes(); ++lane) {
       const auto rank = static_cast<std::uint64_t>(rank_of(ranks, grid.coordinates_of(lane, pp)));

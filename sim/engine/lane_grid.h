@@ -10,6 +10,7 @@
 // lane = ((tp * cp_classes + cp) * dp_classes + dp) * draws + draw: a tp join is a vertical maximum
 // over contiguous planes.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -42,6 +43,9 @@ LaneGrid unfolded_grid(const Mesh& mesh, int draws);
 
 /// The coarsest grid that keeps apart what slow ranks and links tell apart.
 LaneGrid folded_grid(const Mesh& mesh, const StepCosts& costs);
+
+/// Masks of Axis bits are less than this.
+constexpr std::size_t kAxisMasks = std::size_t{2} * kAxisPp;
 
 /// [lane]: the lane of the same draw at the first place along `axes`, which stands for the group.
 std::vector<int> group_leads(const LaneGrid& grid, std::uint8_t axes);

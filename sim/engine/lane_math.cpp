@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/counter_random.h"
+#include "sim/engine/step_costs.h"
 
 // Sanitizers instrument the resolvers that pick a clone before their runtime is up.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -26,7 +27,6 @@ constexpr int kJoinBlock = 512;
 /// Sum of four uniform 16-bit numbers: mean 2 (2^16 - 1), variance (2^32 - 1) / 3.
 constexpr std::int64_t kNoiseMean = 131070;
 constexpr double kNoiseDeviation = 37837.22746;
-constexpr double kMaxSigma = 0.25;
 
 }  // namespace
 
@@ -171,7 +171,7 @@ void scale_each(Picoseconds* __restrict times, const FactorQ16* __restrict facto
 }
 
 std::int64_t noise_sigma(double sigma) {
-  CHECK(sigma >= 0 && sigma <= kMaxSigma, "jitter of at most a quarter keeps durations positive");
+  CHECK(sigma >= 0 && sigma <= kMostNoise, "jitter of at most a quarter keeps durations positive");
   return std::llround(sigma / kNoiseDeviation * 0x1.0p32);
 }
 

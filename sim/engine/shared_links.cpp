@@ -12,13 +12,15 @@ namespace {
 /// (27 days). The prices have their own bound far below the rest.
 constexpr double kMostDelay = 0x1p61;
 
-/// Of the lanes of a group: its transfer goes on until the last of them ends.
-Picoseconds longest(const std::vector<int>& leads, int lead, const Picoseconds* times) {
-  Picoseconds most = times[lead];
+/// [lead]: the longest of its group's lanes, whose transfer goes on until the last of them ends.
+std::vector<Picoseconds> longest_of_groups(const std::vector<int>& leads,
+                                           const Picoseconds* times) {
+  std::vector<Picoseconds> longest(leads.size(), 0);
   for (std::size_t lane = 0; lane < leads.size(); ++lane) {
-    if (leads[lane] == lead) most = std::max(most, times[lane]);
+    Picoseconds& most = longest[static_cast<std::size_t>(leads[lane])];
+    most = std::max(most, times[lane]);
   }
-  return most;
+  return longest;
 }
 
 double in_ratio(Picoseconds part, Picoseconds whole) {
@@ -28,7 +30,7 @@ double in_ratio(Picoseconds part, Picoseconds whole) {
 }  // namespace
 
 SharedLinks::SharedLinks(const Program& program, const LinkFlows& flows, const LaneGrid& grid)
-    : program_(program), flows_(flows), grid_(grid), leads_(std::size_t{2} * kAxisPp) {
+    : program_(program), flows_(flows), grid_(grid), leads_(kAxisMasks) {
   CHECK(grid.draws == 1, "links are shared once for all draws");
   CHECK(flows.of_role.size() == program.roles.size(), "flows for every role");
   const auto lanes = static_cast<std::size_t>(grid.lanes());
@@ -59,12 +61,13 @@ void SharedLinks::add_flows(std::size_t role, std::size_t entry) {
   const LinkFlows::Pattern& pattern = flows_.patterns[op.pattern];
   const std::vector<int>& leads = leads_of(program_.comms[program_.ops[e.op].comm].axes);
   const int lanes = grid_.lanes();
+  const std::vector<Picoseconds> longest = longest_of_groups(leads, e.alone);
   for (int lane = 0; lane < lanes; ++lane) {
     if (leads[static_cast<std::size_t>(lane)] != lane) continue;
     const std::vector<LinkLoad>& loads =
         lanes == 1 ? pattern.folded : pattern.by_lane[static_cast<std::size_t>(lane)];
     // Noise is more or less to do, at the same rate: alone, no transfer is slowed.
-    const Picoseconds alone = longest(leads, lane, e.alone);
+    const Picoseconds alone = longest[static_cast<std::size_t>(lane)];
     const double noise = in_ratio(alone, e.usual[lane]);
     const Picoseconds latency =
         noise == 1.0 ? op.latency

@@ -42,6 +42,9 @@ struct Theft {
   PerTransfer transfer{};  // [TransferKind]: a collective beside compute
 };
 
+/// The largest deviation that noise is drawn with: durations stay positive.
+constexpr double kMostNoise = 0.25;
+
 /// Noise of a collective or transfer. Members of a group end apart: a member takes the price, less
 /// `early`, times a draw of its own (of deviation `member`) and one that the group shares
 /// (`group`). Valid ranges: 0 to 0.25, `early` 0 to 0.9.
