@@ -36,7 +36,8 @@ bool scatters(const RoleDraft& d, ChunkCall call) {
 
 }  // namespace
 
-ChunkDraft::ChunkDraft(RoleDraft& draft, const ChunkPlace& place) : d_(draft), place_(place) {
+ChunkDraft::ChunkDraft(RoleDraft& draft, const ChunkPlace& place)
+    : d_(draft), place_(place), units_(draft, parameters_) {
   for (auto& s : stored_) s = {kNone, kNone};
   const Chunk& c = place_.chunk;
   d_.chunk = place_.local;
@@ -62,6 +63,10 @@ ChunkDraft::ChunkDraft(RoleDraft& draft, const ChunkPlace& place) : d_(draft), p
       !d_.plan().overlap_grad_reduce ||
       (d_.rules().buckets_on_first_stage_only && (d_.role.pipeline_rank > 0 || place_.local > 0));
   parameters_.lay_out(d_, one_bucket);
+  units_.place();
+  if (embedding_) units_.add_part(kEmbeddingUnit);
+  for (int layer = c.layer_begin; layer < c.layer_end; ++layer) units_.add_part(layer);
+  if (head_) units_.add_part(kHeadUnit);
 }
 
 SegmentDraft& ChunkDraft::open(ChunkCall call, std::string_view name) {
@@ -85,9 +90,12 @@ void ChunkDraft::draft_forward(SlotId loss) {
   open(ChunkCall::forward, "forward");
   d_.phase = Phase::forward;
   const LayerSizes z(d_);
+  units_.begin_forward();
   SlotId x = kNone;
   if (embedding_) {
+    units_.enter(kEmbeddingUnit);
     x = embedding_->forward();
+    units_.leave(kEmbeddingUnit);
   } else {
     x = input_ = d_.tensor("input", z.norm_rows * z.hidden, z.act);
     if (d_.plan().overlap_pp) {
@@ -96,13 +104,20 @@ void ChunkDraft::draft_forward(SlotId loss) {
     }
     if (scatters(d_, ChunkCall::receive_input)) gather_parts(x, "input_part");
   }
-  for (TransformerLayer& layer : layers_) x = layer.forward(x);
+  for (TransformerLayer& layer : layers_) {
+    units_.enter(layer.number());
+    x = layer.forward(x);
+    units_.leave(layer.number());
+  }
   if (head_) {
+    units_.enter(kHeadUnit);
     head_->forward(x, loss);
+    units_.leave(kHeadUnit);
   } else {
     output_ = x;
     if (scatters(d_, ChunkCall::send_output)) cut_into_parts("output_cut");
   }
+  units_.end_forward();
 }
 
 void ChunkDraft::draft_backward() {
@@ -111,7 +126,9 @@ void ChunkDraft::draft_backward() {
   const LayerSizes z(d_);
   SlotId g = kNone;
   if (head_) {
+    units_.enter(kHeadUnit);
     g = head_->backward();
+    units_.leave(kHeadUnit);
   } else {
     g = output_grad_ = d_.tensor("output_grad", z.norm_rows * z.hidden, z.act);
     if (d_.plan().overlap_pp) {
@@ -120,13 +137,21 @@ void ChunkDraft::draft_backward() {
     }
     if (scatters(d_, ChunkCall::receive_grad)) gather_parts(g, "output_grad_part");
   }
-  for (std::size_t i = layers_.size(); i-- > 0;) g = layers_[i].backward(g);
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    units_.enter(layers_[i].number());
+    g = layers_[i].backward(g);
+    units_.leave(layers_[i].number());
+  }
   if (embedding_) {
+    units_.enter(kEmbeddingUnit);
     embedding_->backward(g);
+    units_.leave(kEmbeddingUnit);
   } else {
     input_grad_ = g;
     if (scatters(d_, ChunkCall::send_grad)) cut_into_parts("input_grad_cut");
   }
+  units_.end_backward();
+  parameters_.end_backward(d_);
 }
 
 void ChunkDraft::gather_parts(SlotId whole, const std::string& part) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plan/model_ends.h"
+#include "plan/sharded_units.h"
 #include "plan/transformer_layer.h"
 
 namespace windtunnel {
@@ -64,6 +65,7 @@ class ChunkDraft {
   RoleDraft& d_;
   ChunkPlace place_;
   ChunkParameters parameters_;
+  ShardedUnits units_;
   std::vector<TransformerLayer> layers_;
   std::optional<EmbeddingEnd> embedding_;
   std::optional<HeadEnd> head_;

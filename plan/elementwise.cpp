@@ -56,7 +56,7 @@ SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in) 
   if (ln) outputs.push_back(p.slots(in.bias).grad);
   d.kernel({.kernel = ln ? Kernel::layernorm_bwd : Kernel::rmsnorm_bwd,
             .dims = {x.elements / m.hidden, m.hidden},
-            .attr = norm_attr(d),
+            .attr = static_cast<std::uint16_t>(norm_attr(d) | p.gradient_attr(d, in.weight)),
             .module = Module::norm,
             .launches = eager_chain(d) ? d.rules().eager_norm.backward_launches
                                        : d.rules().kernels.norm_backward,
@@ -116,7 +116,10 @@ SlotId residual_backward(RoleDraft& d, ChunkParameters& p, const ResidualGradInp
              {in.output_grad, in.mask}, {branch});
   }
   if (m.bias) {
-    d.kernel({.kernel = Kernel::bias_bwd, .dims = {rows, m.hidden}, .module = Module::residual},
+    d.kernel({.kernel = Kernel::bias_bwd,
+              .dims = {rows, m.hidden},
+              .attr = p.gradient_attr(d, in.bias),
+              .module = Module::residual},
              {branch}, {p.slots(in.bias).grad});
     p.gradient_drafted(d, in.bias);
   }

@@ -1,6 +1,7 @@
 #include "plan/liveness.h"
 
 #include <unordered_map>
+#include <utility>
 
 namespace windtunnel {
 
@@ -12,14 +13,18 @@ struct Place {
 
 struct Life {
   Place first, last;
+  When when = When::always;  // of all its uses; `always` when they differ
 };
 
-DraftOp memory_op(const RoleDraft& d, OpKind kind, SlotId slot, const Op& near) {
+DraftOp memory_op(const RoleDraft& d, OpKind kind, const std::pair<SlotId, When>& slot_when,
+                  const Op& near) {
+  const auto& [slot, when] = slot_when;
   DraftOp op;
   op.op = {.kind = kind,
            .stream = d.slot(slot).pool,
            .phase = near.phase,
            .module = near.module,
+           .when = when,
            .layer = d.slot(slot).layer};
   op.operands = {slot};
   return op;
@@ -39,16 +44,20 @@ void insert_allocations(RoleDraft& d, const std::vector<SegmentDraft*>& segments
     for (std::size_t i = 0; i < segments[s]->ops.size(); ++i) {
       auto use = [&](SlotId id) {
         const SlotId root = root_of(d, id);
-        if (d.slot(root).space == Space::statics) return;
-        const auto [it, added] = lives.try_emplace(root, Life{.first = {s, i}, .last = {s, i}});
+        if (d.slot(root).space == Space::statics || d.placed_by_hand.contains(root)) return;
+        const When when = segments[s]->ops[i].op.when;
+        const auto [it, added] =
+            lives.try_emplace(root, Life{.first = {s, i}, .last = {s, i}, .when = when});
         if (added) order.push_back(root);
         it->second.last = {s, i};
+        if (when != it->second.when) it->second.when = When::always;
       };
       for (const SlotId id : segments[s]->ops[i].operands) use(id);
       for (const SlotId id : segments[s]->ops[i].holds) use(id);
     }
   }
-  std::vector<std::vector<std::vector<SlotId>>> takes(segments.size()), gives(segments.size());
+  using Slots = std::vector<std::pair<SlotId, When>>;
+  std::vector<std::vector<Slots>> takes(segments.size()), gives(segments.size());
   for (std::size_t s = 0; s < segments.size(); ++s) {
     takes[s].resize(segments[s]->ops.size());
     gives[s].resize(segments[s]->ops.size());
@@ -56,16 +65,16 @@ void insert_allocations(RoleDraft& d, const std::vector<SegmentDraft*>& segments
   for (const SlotId id : order) {
     const Life& life = lives.at(id);
     d.slot(id).space = life.first.segment == life.last.segment ? Space::scratch : Space::frame;
-    takes[life.first.segment][life.first.op].push_back(id);
-    gives[life.last.segment][life.last.op].push_back(id);
+    takes[life.first.segment][life.first.op].emplace_back(id, life.when);
+    gives[life.last.segment][life.last.op].emplace_back(id, life.when);
   }
   for (std::size_t s = 0; s < segments.size(); ++s) {
     std::vector<DraftOp> ops;
     for (std::size_t i = 0; i < segments[s]->ops.size(); ++i) {
       const DraftOp& op = segments[s]->ops[i];
-      for (const SlotId id : takes[s][i]) ops.push_back(memory_op(d, OpKind::alloc, id, op.op));
+      for (const auto& id : takes[s][i]) ops.push_back(memory_op(d, OpKind::alloc, id, op.op));
       ops.push_back(op);
-      for (const SlotId id : gives[s][i]) ops.push_back(memory_op(d, OpKind::free, id, op.op));
+      for (const auto& id : gives[s][i]) ops.push_back(memory_op(d, OpKind::free, id, op.op));
     }
     segments[s]->ops = std::move(ops);
   }

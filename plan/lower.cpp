@@ -43,9 +43,20 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
   if (p.pp > 1 && tied)
     w.add_comm({.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true});
   if (p.tp * p.pp > 1) w.add_comm({.name = "model", .axes = kAxisTp | kAxisPp});
-  if (p.tp * p.pp * p.dp > 1 && p.sharding == ShardingKind::zero1) {
-    w.add_comm({.name = "world", .axes = kAxisTp | kAxisDp | kAxisPp});
+  if (!p.shards_states()) return;
+  // Replicas of a shard hold the same numbers: norms are summed over one of each.
+  const int ways = p.replicas() > 1 ? p.shard_degree : 0;
+  if (ways > 0) {
+    w.add_comm({.name = "dp_shard", .axes = kAxisDp, .dp_ways = ways});
+    w.add_comm({.name = "dp_replicate",
+                .axes = kAxisDp,
+                .dp_ways = p.replicas(),
+                .dp_stride = p.shard_degree});
   }
+  if (p.shards_weights() && p.reshard_after_forward > 1) {
+    w.add_comm({.name = "dp_part", .axes = kAxisDp, .dp_ways = p.reshard_after_forward});
+  }
+  w.add_comm({.name = "world", .axes = kAxisTp | kAxisDp | kAxisPp, .dp_ways = ways});
 }
 
 Job make_job(const ResolvedScenario& s) {
@@ -193,6 +204,7 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   p.layers_per_chunk = {static_cast<int>(s.scenario.model.layers)};
   p.micro_batches = s.scenario.batch.global / s.scenario.batch.micro;
   p.sharding = ShardingKind::none;
+  p.shard_degree = 1;
   p.overlap_grad_reduce = p.overlap_param_gather = p.overlap_pp = p.overlap_tp = false;
   p.recompute = RecomputeKind::none;
   p.vocab_padded = s.scenario.model.vocab;

@@ -112,6 +112,7 @@ void EmbeddingEnd::backward(SlotId dy) {
               {dy, mask_}, {dx});
   }
   if (d_.model().position == PositionKind::learned) {
+    params_.prepare_gradient(d_, position_);
     d_.kernel({.kernel = Kernel::position_bwd,
                .dims = {z_.norm_rows, z_.hidden, z_.micro},
                .attr = z_.norm_attr,
@@ -121,6 +122,7 @@ void EmbeddingEnd::backward(SlotId dy) {
   }
   const SlotId full = gather_rows(d_, z_, dx, z_.hidden);
   const SlotId grad = params_.slots(word_).grad;
+  params_.prepare_gradient(d_, word_);
   // Reads and writes the rows it touches, not the table.
   const std::int64_t touched =
       2 * (d_.slot(full).elements * bits_of(d_.slot(grad).dtype) / 8 - d_.slot(grad).bytes());

@@ -26,6 +26,7 @@ void bias_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc)
   if (!l.has_bias) return;
   d.kernel({.kernel = Kernel::bias_bwd,
             .dims = {d.slot(dc).elements / l.out, l.out},
+            .attr = p.gradient_attr(d, l.bias),
             .module = l.module},
            {dc}, {p.slots(l.bias).grad});
   p.gradient_drafted(d, l.bias);
@@ -44,6 +45,9 @@ SlotId input_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId 
 GradientTarget gradient_target(RoleDraft& d, ChunkParameters& p, ParameterId id) {
   const ParameterSlots& s = p.slots(id);
   if (s.half_grad != kNone) return {.slot = s.half_grad, .accumulate = false};
+  if (d.plan().shards_grads()) {
+    return {.slot = s.grad, .accumulate = p.gradient_attr(d, id) != kOverwrite, .direct = true};
+  }
   if (!splits_gemm_gradient(d)) return {.slot = s.grad, .accumulate = true};
   const Dtype half = d.plan().compute == Dtype::tf32 ? Dtype::fp32 : d.plan().compute;
   return {.slot = d.tensor("weight_grad", d.slot(s.grad).elements, half, Category::grads),
@@ -52,7 +56,7 @@ GradientTarget gradient_target(RoleDraft& d, ChunkParameters& p, ParameterId id)
 
 void finish_gradient(RoleDraft& d, ChunkParameters& p, ParameterId id,
                      const GradientTarget& target) {
-  if (!target.accumulate) {
+  if (!target.accumulate && !target.direct) {
     d.kernel({.kernel = Kernel::accumulate,
               .dims = {d.slot(target.slot).elements},
               .module = Module::optimizer},

@@ -52,6 +52,7 @@ SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const
 struct GradientTarget {
   SlotId slot = kNone;     // what the kernel writes
   bool accumulate = true;  // the kernel adds to `slot` instead of overwriting it
+  bool direct = false;     // `slot` is the gradient itself although the kernel overwrites it
 };
 GradientTarget gradient_target(RoleDraft& d, ChunkParameters& p, ParameterId id);
 void finish_gradient(RoleDraft& d, ChunkParameters& p, ParameterId id,

@@ -3,35 +3,42 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "plan/bucket_reduction.h"
 
 namespace windtunnel {
 
 namespace {
 
-bool overlaps_reduction(const RoleDraft& d) {
-  return d.plan().overlap_grad_reduce && d.comm("dp") != kNone;
+/// Rows along the first dimension on one tp rank, and elements of one.
+struct LocalShape {
+  std::int64_t rows = 0, columns = 0;
+};
+
+LocalShape local_shape(const Param& p, int tp) {
+  const std::int64_t rows = std::max(p.rows, p.padded_rows);
+  return {p.shard_dim == 0 ? rows / tp : rows, p.shard_dim == 1 ? p.cols / tp : p.cols};
 }
 
-bool sharded(const RoleDraft& d) {
-  return d.plan().sharding == ShardingKind::zero1 && d.plan().dp > 1;
+/// fully_shard cuts every parameter by its first dimension, padded to a multiple of the shard
+/// group (_fsdp_param.py); flat parameters are padded once.
+std::int64_t padded_elements(const RoleDraft& d, const Param& p) {
+  const LocalShape local = local_shape(p, d.plan().tp);
+  const std::int64_t ways = d.rules().units.pads_each_parameter ? d.plan().shard_degree : 1;
+  return (local.rows + ways - 1) / ways * ways * local.columns;
+}
+
+int unit_key(const RoleDraft& d, const ParameterRequest& r) {
+  if (r.param.layer >= 0) return r.param.layer;
+  if (d.rules().units.ends_in_root || d.model().tied_embeddings) return kRootUnit;
+  const bool embedding = r.name == "word_embedding" || r.name == "position_embedding";
+  return embedding ? kEmbeddingUnit : kHeadUnit;
 }
 
 }  // namespace
 
 std::int64_t local_elements(const Param& p, int tp) {
-  const std::int64_t full = std::max(p.rows, p.padded_rows) * p.cols;
-  return p.shard_dim < 0 ? full : full / tp;
-}
-
-void draft_bucket_reduction(RoleDraft& d, const Bucket& b, Stream stream, When when) {
-  const bool zero1 = sharded(d) && !d.rules().zero1_all_reduces;
-  d.collective({.collective = zero1 ? Collective::reduce_scatter : Collective::all_reduce,
-                .reduce = ReduceOp::average,
-                .comm = d.comm("dp"),
-                .stream = stream,
-                .module = Module::optimizer,
-                .when = when},
-               b.grads, zero1 ? b.grad_shard : b.grads, b.elements);
+  const LocalShape local = local_shape(p, tp);
+  return local.rows * local.columns;
 }
 
 ParameterId ChunkParameters::declare(ParameterRequest request) {
@@ -42,10 +49,16 @@ ParameterId ChunkParameters::declare(ParameterRequest request) {
 void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
   slots_.resize(requests_.size());
   bucket_of_.assign(requests_.size(), 0);
+  offset_.assign(requests_.size(), 0);
+  drafted_.assign(requests_.size(), 0);
+  if (d.plan().shards_weights()) {
+    lay_out_units(d);
+    return;
+  }
   std::vector<ParameterId> members;
   std::int64_t elements = 0;
   auto close = [&] {
-    if (!members.empty()) make_bucket(d, members, static_cast<int>(buckets_.size()));
+    if (!members.empty()) make_bucket(d, members, kRootUnit);
     members.clear();
     elements = 0;
   };
@@ -55,31 +68,89 @@ void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
     if (tied) close();
     members.push_back(i);
     elements += local_elements(requests_[i].param, d.plan().tp);
-    if (tied || (!one_bucket && elements >= d.plan().bucket)) close();
+    const std::int64_t full = buckets_.empty() && d.rules().first_bucket > 0
+                                  ? std::min(d.rules().first_bucket, d.plan().bucket)
+                                  : d.plan().bucket;
+    if (tied || (!one_bucket && elements >= full)) close();
     if (tied) buckets_.back().tied = true;
   }
   close();
   awaited_.assign(buckets_.size(), false);
 }
 
-void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& members,
-                                  int index) {
-  const ResolvedPlan& plan = d.plan();
-  Bucket b{.parameters = members};
-  for (const ParameterId id : members) b.elements += local_elements(requests_[id].param, plan.tp);
-  const std::int64_t parts = sharded(d) ? plan.dp : 1;
+/// One unit for each key, in order of first use; parameters in the order they were declared.
+void ChunkParameters::lay_out_units(RoleDraft& d) {
+  std::vector<int> keys;
+  for (const ParameterRequest& r : requests_) {
+    const int key = unit_key(d, r);
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  }
+  for (const int key : keys) {
+    std::vector<ParameterId> members;
+    for (ParameterId id = 0; id < requests_.size(); ++id) {
+      if (unit_key(d, requests_[id]) == key) members.push_back(id);
+    }
+    make_bucket(d, members, key);
+  }
+}
+
+void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& members, int key) {
+  Bucket b{.parameters = members, .key = key};
+  for (const ParameterId id : members) {
+    const Param& p = requests_[id].param;
+    b.elements +=
+        d.plan().shards_weights() ? padded_elements(d, p) : local_elements(p, d.plan().tp);
+    b.waiting += requests_[id].contributions;
+  }
+  const std::int64_t parts = d.plan().shards_states() ? d.plan().shard_degree : 1;
   b.elements = (b.elements + parts - 1) / parts * parts;
-  const std::string suffix = ".bucket" + std::to_string(index);
-  b.weights = d.static_slot("weights" + suffix, b.elements, plan.params, Category::weights);
-  b.grads = d.static_slot("grads" + suffix, b.elements, plan.grads, Category::grads);
-  b.weight_shard = b.weights;
-  b.grad_shard = b.grads;
-  const std::int64_t shard = b.elements / parts;
-  if (parts > 1) {
-    b.weight_shard = d.view(b.weights, "weight_shard" + suffix, 0, shard);
-    b.grad_shard = d.view(b.grads, "grad_shard" + suffix, 0, shard);
-    d.slot(b.weight_shard).dp_stride = shard;
-    d.slot(b.grad_shard).dp_stride = shard;
+  const std::string kind = d.plan().shards_weights() ? ".unit" : ".bucket";
+  const std::string suffix = kind + std::to_string(buckets_.size());
+  make_buffers(d, b, suffix);
+  make_views(d, b);
+  for (const ParameterId id : members) bucket_of_[id] = buckets_.size();
+  if (d.plan().overlap_grad_reduce && d.comm("dp") != kNone)
+    b.reduced = d.event("reduced" + suffix, false);
+  if (d.plan().overlap_param_gather && d.plan().shards_states())
+    b.gathered = d.event("gathered" + suffix, false);
+  buckets_.push_back(std::move(b));
+}
+
+void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& suffix) {
+  const ResolvedPlan& plan = d.plan();
+  const std::int64_t ways = plan.shards_states() ? plan.shard_degree : 1;
+  const std::int64_t shard = b.elements / ways;
+  const bool whole_weights = !plan.shards_weights();
+  const bool whole_grads = !plan.shards_grads();
+  if (whole_weights) {
+    b.weights = d.static_slot("weights" + suffix, b.elements, plan.params, Category::weights);
+  } else {
+    b.weights = d.tensor("unsharded" + suffix, b.elements, plan.multiplied(), Category::unsharded);
+  }
+  if (whole_grads) {
+    b.grads = d.static_slot("grads" + suffix, b.elements, plan.grads, Category::grads);
+    if (plan.accumulates_whole()) d.placed(b.grads, Space::step);
+  }
+  const auto shard_of = [&](const char* name, SlotId whole, Dtype dtype, Category category) {
+    if (ways == 1) return whole;
+    if (whole != kNone && d.slot(whole).space == Space::statics) {
+      const SlotId view = d.view(whole, name + suffix, 0, shard);
+      d.slot(view).dp_stride = shard;
+      d.slot(view).dp_ways = static_cast<int>(ways);
+      return view;
+    }
+    const SlotId own = d.static_slot(name + suffix, shard, dtype, category);
+    d.slot(own).shard_of = b.weights;
+    d.slot(own).dp_ways = static_cast<int>(ways);
+    return own;
+  };
+  b.weight_shard = shard_of("weight_shard", b.weights, plan.params, Category::weights);
+  const Dtype grad_type =
+      plan.master == Dtype::none && plan.shards_weights() ? plan.params : plan.grads;
+  b.grad_shard = shard_of("grad_shard", b.grads, grad_type, Category::grads);
+  if (d.slot(b.grad_shard).parent == kNone && b.grad_shard != b.grads) {
+    d.placed(b.grad_shard, Space::step);
+    d.slot(b.grad_shard).pool = reduction_stream_of(d);
   }
   b.master = plan.master == Dtype::none
                  ? b.weight_shard
@@ -90,49 +161,84 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
     b.variance =
         d.static_slot("adam_v" + suffix, shard, plan.optimizer_states, Category::optimizer_states);
   }
+}
+
+void ChunkParameters::make_views(RoleDraft& d, Bucket& b) {
+  const ResolvedPlan& plan = d.plan();
   std::int64_t offset = 0;
-  for (const ParameterId id : members) {
+  for (const ParameterId id : b.parameters) {
     ParameterRequest& r = requests_[id];
     r.param.name = d.writer.name(r.name);
     const auto param = static_cast<std::uint32_t>(d.writer.program.params.size());
     d.writer.program.params.push_back(r.param);
     const std::int64_t n = local_elements(r.param, plan.tp);
-    ParameterSlots s{.weight = d.view(b.weights, r.name, offset, n),
-                     .grad = d.view(b.grads, r.name + ".grad", offset, n)};
+    ParameterSlots s{.weight = d.view(b.weights, r.name, offset, n)};
+    const std::string grad = r.name + ".grad";
+    s.grad = b.grads == kNone ? d.tensor(grad, n, plan.multiplied(), Category::grads)
+                              : d.view(b.grads, grad, offset, n);
     if (d.rules().half_grads == HalfGrads::kept && plan.grads == Dtype::fp32 &&
         bits_of(plan.compute) < 32) {
       s.half_grad = d.static_slot(r.name + ".half_grad", n, plan.compute, Category::grads);
       d.slot(s.half_grad).param = param;
     }
-    for (const SlotId id2 : {s.weight, s.grad}) {
-      d.slot(id2).param = param;
-      d.slot(id2).layer = r.param.layer;
+    for (const SlotId part : {s.weight, s.grad}) {
+      d.slot(part).param = param;
+      d.slot(part).layer = r.param.layer;
     }
     slots_[id] = s;
-    bucket_of_[id] = buckets_.size();
-    b.waiting += r.contributions;
+    offset_[id] = offset;
     offset += n;
   }
-  if (overlaps_reduction(d)) b.reduced = d.event("reduced" + suffix, false);
-  if (plan.overlap_param_gather && sharded(d)) b.gathered = d.event("gathered" + suffix, false);
-  buckets_.push_back(std::move(b));
+  b.filled = offset;
+}
+
+std::uint16_t ChunkParameters::gradient_attr(const RoleDraft& d, ParameterId id) const {
+  return d.plan().shards_grads() && drafted_[id] == 0 ? kOverwrite : kAttrNone;
+}
+
+void ChunkParameters::prepare_gradient(RoleDraft& d, ParameterId id) {
+  if (gradient_attr(d, id) == kAttrNone) return;
+  const SlotId grad = slots_[id].grad;
+  d.kernel({.kernel = Kernel::zero, .dims = {d.slot(grad).elements}, .module = Module::optimizer},
+           {}, {grad});
 }
 
 void ChunkParameters::gradient_drafted(RoleDraft& d, ParameterId id) {
   Bucket& b = buckets_[bucket_of_[id]];
   CHECK(b.waiting > 0, "a gradient is drafted as often as it was declared");
-  if (--b.waiting > 0 || b.reduced == kNone) return;
-  const Phase phase = d.phase;
-  d.phase = Phase::grad_sync;
-  const std::uint32_t ready = d.event("ready", false);
-  d.record(ready, Stream::compute, When::last_micro_batch);
-  d.wait(ready, Stream::dp, {}, When::last_micro_batch);
-  draft_bucket_reduction(d, b, Stream::dp, When::last_micro_batch);
-  d.record(b.reduced, Stream::dp, When::last_micro_batch);
-  d.phase = phase;
+  --b.waiting;
+  if (++drafted_[id] == requests_[id].contributions && d.plan().shards_grads()) {
+    reduce_over_tp(d, id);
+    if (!d.plan().shards_weights()) {
+      copy_into_bucket(d, b, {.grad = slots_[id].grad, .offset = offset_[id]});
+    }
+  }
+  if (b.waiting > 0 || d.plan().shards_weights()) return;  // units are reduced as they are left
+  if (d.plan().shards_grads()) {
+    end_backward(d);
+    reduce_to_shard(d, b, When::always);
+    in_flight_ = bucket_of_[id];
+  } else if (b.reduced != kNone) {
+    reduce_beside_backward(d, b);
+  }
+}
+
+void ChunkParameters::end_backward(RoleDraft& d) {
+  if (!in_flight_) return;
+  await_reduction(d, buckets_[*in_flight_], When::always);
+  in_flight_.reset();
+}
+
+/// A replicated parameter's gradient of each tp rank's own tokens becomes whole before it is cut.
+void ChunkParameters::reduce_over_tp(RoleDraft& d, ParameterId id) {
+  if (!requests_[id].partial_over_tp || d.comm("tp") == kNone) return;
+  const SlotId grad = slots_[id].grad;
+  d.collective({.comm = d.comm("tp"), .module = Module::optimizer}, grad, grad,
+               d.slot(grad).elements);
 }
 
 void ChunkParameters::before_use(RoleDraft& d, ParameterId id) {
+  if (d.plan().shards_weights()) return;
   const std::size_t index = bucket_of_[id];
   const Bucket& b = buckets_[index];
   if (b.gathered == kNone || awaited_[index]) return;

@@ -5,23 +5,24 @@
 // As in Megatron-LM's param_and_grad_buffer and DeepSpeed's flat groups, every chunk has one flat
 // weight buffer and one flat gradient buffer, cut into buckets. Parameters lie in reverse order of
 // use, so that the gradients that are ready first lie in the first bucket. A bucket closes when it
-// holds at least `plan.bucket` elements; it is padded so that dp shards of it are equal. The tied
-// word embedding has a bucket of its own, so that both its copies are sharded alike.
+// holds at least `plan.bucket` elements; it is padded so that the shards of it are equal. The tied
+// word embedding has a bucket of its own, so that both its copies are sharded alike. Where weights
+// are sharded, buckets are units (plan/sharded_units.h).
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "plan/bucket.h"
 #include "plan/role_draft.h"
 
 namespace windtunnel {
 
 struct ParameterSlots {
   SlotId weight = kNone;
-  SlotId grad = kNone;       // view of the accumulation buffer
+  SlotId grad = kNone;       // view of the accumulation buffer, or a tensor of one micro-batch
   SlotId half_grad = kNone;  // HalfGrads::kept: a half-precision gradient beside it
 };
-
-using ParameterId = std::size_t;
 
 struct ParameterRequest {
   Param param;  // name filled by the layout
@@ -29,18 +30,6 @@ struct ParameterRequest {
   int contributions = 1;  // gradient kernels per backward pass that add to it
   bool partial_over_tp =
       false;  // replicated, but each tp rank sees other tokens: needs a sum over tp
-};
-
-struct Bucket {
-  std::vector<ParameterId> parameters;
-  std::int64_t elements = 0;  // padded
-  SlotId weights = kNone, grads = kNone;
-  SlotId weight_shard = kNone, grad_shard = kNone;  // this rank's part under ZeRO-1, else the whole
-  SlotId master = kNone, momentum = kNone, variance = kNone;
-  std::uint32_t reduced = kNone;   // event: gradients are reduced (asynchronous reduction)
-  std::uint32_t gathered = kNone;  // event: weights are gathered (asynchronous gather)
-  bool tied = false;
-  int waiting = 0;  // gradient contributions not yet drafted
 };
 
 class ChunkParameters {
@@ -55,25 +44,37 @@ class ChunkParameters {
   std::vector<Bucket>& buckets() { return buckets_; }
   const std::vector<Bucket>& buckets() const { return buckets_; }
 
-  /// Drafts the asynchronous reduction of the bucket whose last gradient this contribution
-  /// completes.
+  /// Attributes of a kernel that adds to this parameter's gradient: the first of a micro-batch
+  /// overwrites a gradient that is a tensor of the micro-batch.
+  std::uint16_t gradient_attr(const RoleDraft& draft, ParameterId id) const;
+  /// For kernels that can only add: zeroes such a gradient before the first of them.
+  void prepare_gradient(RoleDraft& draft, ParameterId id);
+  /// A contribution is drafted. The last of a parameter goes on to the bucket, the last of a bucket
+  /// starts its reduction where that is asynchronous.
   void gradient_drafted(RoleDraft& draft, ParameterId id);
+  /// Waits for what is still being reduced to shards.
+  void end_backward(RoleDraft& draft);
   /// Drafts the wait of the first micro-batch's forward for the gathered bucket of this parameter.
   void before_use(RoleDraft& draft, ParameterId id);
 
  private:
-  void make_bucket(RoleDraft& draft, const std::vector<ParameterId>& members, int index);
+  void lay_out_units(RoleDraft& draft);
+  void make_bucket(RoleDraft& draft, const std::vector<ParameterId>& members, int key);
+  void make_buffers(RoleDraft& draft, Bucket& bucket, const std::string& suffix);
+  void make_views(RoleDraft& draft, Bucket& bucket);
+  void reduce_over_tp(RoleDraft& draft, ParameterId id);
+
   std::vector<ParameterRequest> requests_;
   std::vector<ParameterSlots> slots_;
   std::vector<std::size_t> bucket_of_;
+  std::vector<std::int64_t> offset_;  // in the bucket
+  std::vector<int> drafted_;          // contributions, per parameter
   std::vector<Bucket> buckets_;
-  std::vector<bool> awaited_;  // per bucket: before_use already drafted
+  std::optional<std::size_t> in_flight_;  // the bucket that is being reduced to a shard
+  std::vector<bool> awaited_;             // per bucket: before_use already drafted
 };
 
 /// Elements of a parameter on one tp rank.
 std::int64_t local_elements(const Param& param, int tp);
-
-/// The reduction of one bucket: reduce-scatter of its gradients under ZeRO-1, else all-reduce.
-void draft_bucket_reduction(RoleDraft& draft, const Bucket& bucket, Stream stream, When when);
 
 }  // namespace windtunnel

@@ -14,22 +14,22 @@ namespace {
 // parallel/context.py (grid ep, pp, dp, cp, tp) and optim/gradient_accumulator.py (reduction hooked
 // into backward).
 constexpr std::array kPresets = {
-    PresetDefaults{Preset::none, "none", "tp-cp-ep-dp-pp", true, false, false, false,
-                   "the textbook plan: nothing overlaps, nothing is sharded"},
-    PresetDefaults{Preset::megatron, "megatron", "tp-cp-ep-dp-pp", false, false, false, true,
-                   "Megatron-LM and its descendants"},
-    PresetDefaults{Preset::megatron_deepspeed, "megatron_deepspeed", "tp-cp-ep-dp-pp", false, false,
-                   false, false, "Megatron-DeepSpeed"},
-    PresetDefaults{Preset::fsdp2, "fsdp2", "tp-cp-ep-dp-pp", true, true, true, false,
-                   "PyTorch fully_shard"},
-    PresetDefaults{Preset::fsdp1, "fsdp1", "tp-cp-ep-dp-pp", true, true, true, false,
-                   "PyTorch FullyShardedDataParallel"},
-    PresetDefaults{Preset::deepspeed, "deepspeed", "tp-cp-ep-dp-pp", false, false, false, false,
-                   "DeepSpeed ZeRO"},
-    PresetDefaults{Preset::ddp, "ddp", "tp-cp-ep-dp-pp", true, true, false, false,
-                   "PyTorch DistributedDataParallel"},
-    PresetDefaults{Preset::nanotron, "nanotron", "tp-cp-dp-pp-ep", true, true, false, false,
-                   "Hugging Face nanotron"},
+    PresetDefaults{Preset::none, "none", ShardingKind::none, "tp-cp-ep-dp-pp", true, false, false,
+                   false, "the textbook plan: nothing overlaps, nothing is sharded"},
+    PresetDefaults{Preset::megatron, "megatron", ShardingKind::none, "tp-cp-ep-dp-pp", false, false,
+                   false, true, "Megatron-LM and its descendants"},
+    PresetDefaults{Preset::megatron_deepspeed, "megatron_deepspeed", ShardingKind::none,
+                   "tp-cp-ep-dp-pp", false, false, false, false, "Megatron-DeepSpeed"},
+    PresetDefaults{Preset::fsdp2, "fsdp2", ShardingKind::fsdp, "tp-cp-ep-dp-pp", true, true, true,
+                   false, "PyTorch fully_shard"},
+    PresetDefaults{Preset::fsdp1, "fsdp1", ShardingKind::fsdp, "tp-cp-ep-dp-pp", true, true, true,
+                   false, "PyTorch FullyShardedDataParallel"},
+    PresetDefaults{Preset::deepspeed, "deepspeed", ShardingKind::none, "tp-cp-ep-dp-pp", false,
+                   false, false, false, "DeepSpeed ZeRO"},
+    PresetDefaults{Preset::ddp, "ddp", ShardingKind::none, "tp-cp-ep-dp-pp", true, true, false,
+                   false, "PyTorch DistributedDataParallel"},
+    PresetDefaults{Preset::nanotron, "nanotron", ShardingKind::none, "tp-cp-dp-pp-ep", true, true,
+                   false, false, "Hugging Face nanotron"},
 };
 
 bool has_prefix(const std::string& text, std::string_view prefix) {

@@ -11,6 +11,7 @@ namespace windtunnel {
 struct PresetDefaults {
   Preset preset;
   const char* name;
+  ShardingKind sharding;
   const char* order;          // innermost first
   bool fp32_grads_with_fp16;  // gradients of an fp16 run accumulate in fp32
   bool overlap_grad_reduce;

@@ -15,7 +15,7 @@
 
 namespace windtunnel {
 
-/// Up to eight operands without a heap allocation.
+/// Up to sixteen operands without a heap allocation.
 class OperandList {
  public:
   OperandList() = default;
@@ -26,7 +26,7 @@ class OperandList {
   std::uint8_t size() const { return size_; }
 
  private:
-  std::array<SlotId, 8> ids_{};
+  std::array<SlotId, 16> ids_{};
   std::uint8_t size_ = 0;
 };
 

@@ -27,6 +27,10 @@ struct ResolvedPlan {
   std::vector<int> layers_per_chunk;  // pp * virtual_stages entries, in model order
   std::int64_t micro_batches = 1;     // per replica and step
   ShardingKind sharding = ShardingKind::none;
+  int shard_degree = 1;           // ranks of one shard group; dp / this replicas of it
+  int reshard_after_forward = 1;  // 0: weights stay whole until backward; 1: not; k: 1/k stays
+  int prefetch = 1, forward_prefetch = 0;  // sharded units gathered ahead of the one in use, in
+                                           // backward and in forward
   bool overlap_grad_reduce = false, overlap_param_gather = false;
   std::int64_t bucket = 0;  // elements
   RecomputeKind recompute = RecomputeKind::none;
@@ -45,6 +49,22 @@ struct ResolvedPlan {
   std::int64_t vocab_padded = 0;
 
   bool recomputes(RecomputeModule module) const;
+
+  /// Optimizer states and master weights are cut over the shard group.
+  bool shards_states() const { return sharding != ShardingKind::none && shard_degree > 1; }
+  /// Gradients are reduced to shards in every micro-batch and never kept whole.
+  bool shards_grads() const {
+    return shards_states() && sharding != ShardingKind::zero1 && !accumulates_whole();
+  }
+  /// Weights are gathered, unit by unit, before use.
+  bool shards_weights() const {
+    return shards_states() && sharding != ShardingKind::zero1 && sharding != ShardingKind::zero2;
+  }
+  /// Sharded weights' gradients stay whole until the last micro-batch: what pipeline stages do.
+  bool accumulates_whole() const { return shards_weights() && pp > 1; }
+  int replicas() const { return dp / shard_degree; }
+  /// The type weights are multiplied in.
+  Dtype multiplied() const { return compute == Dtype::tf32 ? Dtype::fp32 : compute; }
 };
 
 struct ResolvedScenario {

@@ -11,14 +11,15 @@ bool accumulates(const KernelSpec& spec, int index) {
   switch (spec.kernel) {
     case Kernel::embedding_bwd:
     case Kernel::position_bwd:
-    case Kernel::bias_bwd:
     case Kernel::accumulate:
     case Kernel::ce_loss:
     case Kernel::sum_squares:
       return true;
+    case Kernel::bias_bwd:
+      return (spec.attr & kOverwrite) == 0;
     case Kernel::layernorm_bwd:
     case Kernel::rmsnorm_bwd:
-      return index > 0;
+      return index > 0 && (spec.attr & kOverwrite) == 0;
     case Kernel::gemm_wgrad:
       return (spec.attr & kAccumulate) != 0;
     case Kernel::adamw:
@@ -58,6 +59,37 @@ SlotId RoleDraft::static_slot(std::string_view name, std::int64_t elements, Dtyp
   return id;
 }
 
+SlotId RoleDraft::tensor_of(Stream pool, std::string_view name, std::int64_t elements, Dtype dtype,
+                            Category category) {
+  const SlotId id = tensor(name, elements, dtype, category);
+  slot(id).pool = pool;
+  return id;
+}
+
+SlotId RoleDraft::placed(SlotId id, Space space) {
+  slot(id).space = space;
+  if (space == Space::step) slot(id).chunk = -1;
+  placed_by_hand.insert(id);
+  return id;
+}
+
+void RoleDraft::take(SlotId id, When when) {
+  DraftOp op;
+  op.op = {.kind = OpKind::alloc,
+           .stream = slot(id).pool,
+           .phase = phase,
+           .module = Module::optimizer,
+           .when = when,
+           .layer = slot(id).layer};
+  op.operands = {id};
+  segment->ops.push_back(op);
+}
+
+void RoleDraft::give_back(SlotId id, When when) {
+  take(id, when);
+  segment->ops.back().op.kind = OpKind::free;
+}
+
 SlotId RoleDraft::view(SlotId parent, std::string_view name, std::int64_t offset,
                        std::int64_t elements) {
   Slot s = slot(parent);
@@ -65,6 +97,9 @@ SlotId RoleDraft::view(SlotId parent, std::string_view name, std::int64_t offset
   s.parent = parent;
   s.offset = offset;
   s.elements = elements;
+  s.dp_stride = s.tp_stride = 0;
+  s.dp_ways = 0;
+  s.shard_of = kNone;
   role.slots.push_back(s);
   return static_cast<SlotId>(role.slots.size() - 1);
 }
@@ -88,7 +123,7 @@ void RoleDraft::kernel(const KernelSpec& spec, const OperandList& inputs,
   shape.acc = shape.out;
   DraftOp d;
   d.op = {.kind = OpKind::compute,
-          .stream = Stream::compute,
+          .stream = spec.stream,
           .phase = phase,
           .module = spec.module,
           .when = spec.when,

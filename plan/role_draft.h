@@ -5,6 +5,7 @@
 // device memory traffic from its operands' sizes (each operand once; an accumulated output is read
 // and written).
 
+#include <set>
 #include <string_view>
 
 #include "models/cost/cost_model.h"
@@ -21,6 +22,7 @@ struct KernelSpec {
   Module module = Module::none;
   std::uint8_t variant = 0;
   int launches = 1;
+  Stream stream = Stream::compute;
   When when = When::always;
   std::int64_t extra_bytes =
       0;  // traffic beyond the operands (eager passes); may be negative (gathers)
@@ -41,7 +43,14 @@ class RoleDraft {
 
   SlotId tensor(std::string_view name, std::int64_t elements, Dtype dtype,
                 Category category = Category::activations);
+  /// A tensor of another stream's allocator pool.
+  SlotId tensor_of(Stream pool, std::string_view name, std::int64_t elements, Dtype dtype,
+                   Category category);
   SlotId static_slot(std::string_view name, std::int64_t elements, Dtype dtype, Category category);
+  /// A slot whose taking and giving back is drafted by hand: `take` and `give_back`.
+  SlotId placed(SlotId id, Space space);
+  void take(SlotId slot, When when);
+  void give_back(SlotId slot, When when);
   SlotId view(SlotId parent, std::string_view name, std::int64_t offset, std::int64_t elements);
 
   void kernel(const KernelSpec& spec, const OperandList& inputs, const OperandList& outputs);
@@ -79,6 +88,7 @@ class RoleDraft {
   std::int16_t layer = -1;
   std::int16_t chunk = -1;
   bool recompute = false;
+  std::set<SlotId> placed_by_hand;
 };
 
 }  // namespace windtunnel

@@ -1,15 +1,18 @@
 #include "plan/step_ends.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "plan/bucket_reduction.h"
 #include "plan/liveness.h"
 
 namespace windtunnel {
 
 namespace {
 
-bool sharded(const RoleDraft& d) {
-  return d.plan().sharding == ShardingKind::zero1 && d.plan().dp > 1;
+/// Optimizer states are sharded and weights are not: these are gathered after the optimizer.
+bool gathers_after_step(const RoleDraft& d) {
+  return d.plan().shards_states() && !d.plan().shards_weights();
 }
 
 /// Optimizer states are created by the optimizer's first step (torch.optim.Adam, and Megatron-LM on
@@ -21,26 +24,16 @@ bool taken_by_first_step(const Slot& slot) {
 void gather_weights(RoleDraft& d, const Bucket& b, Stream stream) {
   d.collective({.collective = Collective::all_gather,
                 .reduce = ReduceOp::none,
-                .comm = d.comm("dp"),
+                .comm = d.comm(shard_comm(d)),
                 .stream = stream,
                 .module = Module::optimizer},
                b.weight_shard, b.weights, b.elements);
 }
 
-void take(RoleDraft& d, SlotId id, When when) {
-  DraftOp op;
-  op.op = {.kind = OpKind::alloc,
-           .stream = Stream::compute,
-           .phase = d.phase,
-           .module = Module::optimizer,
-           .when = when};
-  op.operands = {id};
-  d.segment->ops.push_back(op);
-}
-
 /// Replicated parameters whose gradient each tp rank holds for its own tokens only: one coalesced
-/// sum.
+/// sum. Gradients that are cut in backward were summed there.
 void reduce_partial_gradients(RoleDraft& d, ChunkList& chunks) {
+  if (d.plan().shards_grads() || d.plan().shards_weights()) return;
   std::vector<SlotId> grads;
   std::int64_t total = 0;
   for (const auto& chunk : chunks) {
@@ -113,6 +106,21 @@ void for_each_bucket(ChunkList& chunks, Body body) {
   }
 }
 
+/// Gradients of one step: given back when the optimizer has read them.
+void give_back_gradients(RoleDraft& d, ChunkList& chunks) {
+  bool ordered = false;
+  for_each_bucket(chunks, [&](Bucket& b) {
+    const Slot& shard = d.slot(b.grad_shard);
+    if (shard.space != Space::step || shard.parent != kNone) return;
+    if (!std::exchange(ordered, true) && shard.pool != Stream::compute) {
+      const std::uint32_t updated = d.event("updated", false);
+      d.record(updated, Stream::compute);
+      d.wait(updated, shard.pool);
+    }
+    d.give_back(b.grad_shard, When::always);
+  });
+}
+
 }  // namespace
 
 StepScalars make_scalars(RoleDraft& d) {
@@ -130,7 +138,7 @@ SegmentDraft draft_startup(RoleDraft& d) {
   for (SlotId id = 0; id < d.role.slots.size(); ++id) {
     const Slot& slot = d.slot(id);
     if (slot.space == Space::statics && slot.parent == kNone && !taken_by_first_step(slot))
-      take(d, id, When::always);
+      d.take(id, When::always);
   }
   return s;
 }
@@ -140,13 +148,14 @@ SegmentDraft draft_step_begin(RoleDraft& d, ChunkList& chunks, const StepScalars
   d.segment = &s;
   d.phase = Phase::startup;
   for_each_bucket(chunks, [&](Bucket& b) {
+    if (b.grads == kNone || d.slot(b.grads).space != Space::statics) return;
     d.kernel({.kernel = Kernel::zero, .dims = {b.elements}, .module = Module::optimizer}, {},
              {b.grads});
   });
   for (const SlotId id : {scalars.loss, scalars.norm2}) {
     d.kernel({.kernel = Kernel::zero, .dims = {1}, .module = Module::optimizer}, {}, {id});
   }
-  if (!d.plan().overlap_param_gather || !sharded(d)) return s;
+  if (!d.plan().overlap_param_gather || !gathers_after_step(d)) return s;
   d.phase = Phase::param_sync;
   const std::uint32_t ready = d.event("step_begun", false);
   d.record(ready, Stream::compute);
@@ -166,7 +175,9 @@ SegmentDraft draft_grad_sync(RoleDraft& d, ChunkList& chunks) {
   d.segment = &s;
   d.phase = Phase::grad_sync;
   SlotId buffer = kNone;
+  const bool in_backward = d.plan().shards_grads() || d.plan().shards_weights();
   for_each_bucket(chunks, [&](Bucket& b) {
+    if (in_backward) return;
     if (b.reduced != kNone) {
       d.wait(b.reduced, Stream::compute);
     } else if (d.comm("dp") != kNone) {
@@ -181,8 +192,10 @@ SegmentDraft draft_grad_sync(RoleDraft& d, ChunkList& chunks) {
   reduce_partial_gradients(d, chunks);
   for_each_bucket(chunks, [&](Bucket& b) {
     if (!b.tied) return;
-    d.collective({.comm = d.comm("embedding"), .module = Module::optimizer}, b.grads, b.grads,
-                 b.elements);
+    // Both stages' copies have a bucket of their own, so that their shards are alike too.
+    const SlotId grads = b.grads == kNone ? b.grad_shard : b.grads;
+    d.collective({.comm = d.comm("embedding"), .module = Module::optimizer}, grads, grads,
+                 d.slot(grads).elements);
   });
   insert_allocations(d, {&s});
   return s;
@@ -202,7 +215,8 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
   for_each_bucket(chunks, [&](Bucket& b) {
     const SlotId grad = grads[i++];
     // Clipping reads the whole gradients, and reads and writes them to scale.
-    const std::int64_t clip = 3 * d.slot(b.grads).bytes() - d.slot(grad).bytes();
+    const SlotId whole = b.grads == kNone ? grad : b.grads;
+    const std::int64_t clip = 3 * d.slot(whole).bytes() - d.slot(grad).bytes();
     d.kernel({.kernel = Kernel::sum_squares,
               .dims = {d.slot(grad).elements},
               .module = Module::optimizer,
@@ -210,18 +224,19 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
               .extra_bytes = clips ? clip : 0},
              {grad}, {scalars.norm2});
   });
-  const std::uint32_t norm_comm = d.comm(sharded(d) ? "world" : "model");
+  const std::uint32_t norm_comm = d.comm(d.plan().shards_states() ? "world" : "model");
   if (norm_comm != kNone)
     d.collective({.comm = norm_comm, .module = Module::optimizer}, scalars.norm2, scalars.norm2, 1);
   d.kernel({.kernel = Kernel::clip_coefficient, .dims = {1}, .module = Module::optimizer},
            {scalars.norm2}, {scalars.coefficient});
   for (SlotId id = 0; id < d.role.slots.size(); ++id) {
     if (d.slot(id).space == Space::statics && taken_by_first_step(d.slot(id)))
-      take(d, id, When::first_step);
+      d.take(id, When::first_step);
   }
   i = 0;
   for_each_bucket(chunks, [&](Bucket& b) { update(d, b, grads[i++], scalars.coefficient); });
-  if (sharded(d) && !d.plan().overlap_param_gather) {
+  give_back_gradients(d, chunks);
+  if (gathers_after_step(d) && !d.plan().overlap_param_gather) {
     d.phase = Phase::param_sync;
     d.host_work(HostItem::eager_op,
                 d.rules().host_ops_per_shard * static_cast<int>(tensors) * d.plan().dp);

@@ -55,6 +55,7 @@ class TransformerLayer {
   /// Emits what this layer recomputes, then backward from the gradient of the output; returns the
   /// gradient of the input.
   SlotId backward(SlotId output_grad);
+  int number() const { return layer_; }
   /// Whether the whole layer is recomputed in backward.
   bool fully_recomputed() const { return full_recompute_; }
 

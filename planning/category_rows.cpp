@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<const char*, static_cast<std::size_t>(Category::count)> kCategoryNames{
     "weights", "grads",     "master_weights", "optimizer_states", "activations", "norm_stats",
-    "logits",  "workspace", "comm_buffers",   "inputs",           "scalars"};
+    "logits",  "workspace", "comm_buffers",   "inputs",           "scalars",     "unsharded"};
 
 }  // namespace
 

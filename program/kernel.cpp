@@ -90,6 +90,8 @@ constexpr std::array kRows = {
     KernelRow{K::zero, "zero", memory, "-> x(n)", "n", ""},
     KernelRow{K::scale, "scale", memory, "x(n) -> x(n) in place", "n, 1/k", "x *= 1/dims[1]"},
     KernelRow{K::accumulate, "accumulate", memory, "x(n) -> y(n) +=", "n", ""},
+    KernelRow{K::pack, "pack", memory, "x1(n1) [, x2(n2) ..] -> y(n)", "n",
+              "one after the other; what is left of y is 0"},
     KernelRow{K::ce_max, "ce_max", memory, "logits(T,V) -> max(T)", "T, V, 0, blocks",
               "over the unpadded columns of this rank"},
     KernelRow{K::ce_partial, "ce_partial", memory,

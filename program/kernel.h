@@ -61,6 +61,7 @@ enum class Kernel : std::uint8_t {
   zero,
   scale,
   accumulate,
+  pack,
   // loss
   ce_max,
   ce_partial,
@@ -105,6 +106,7 @@ enum ShapeAttr : std::uint16_t {
   kAlibi = 1 << 4,             // softmax_fwd and flash_*: adds -slope(global head) * (q - k)
   kAttentionDropout = 1 << 5,  // dropout_*: rows are (sample, head, query), columns keys
   kFused = 1 << 6,             // a fused implementation (norm, softmax, bias+activation, optimizer)
+  kOverwrite = 1 << 7,         // *_bwd of norms and biases: parameter gradients = instead of +=
 };
 
 }  // namespace windtunnel

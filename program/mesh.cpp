@@ -153,9 +153,19 @@ std::vector<int> members(const Grid& grid, std::uint8_t axes, int rank) {
   return result;  // ascending: what inner axes add stays below an outer axis' stride
 }
 
+int dp_group_of(const Comm& comm, int dp) {
+  if (comm.dp_ways == 0) return 0;
+  const int block = comm.dp_ways * comm.dp_stride;
+  return dp / block * comm.dp_stride + dp % comm.dp_stride;
+}
+
 std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank) {
   const Grid grid = dense_grid(mesh);
   std::vector<int> all = members(grid, comm.axes, rank);
+  if (comm.dp_ways > 0 && (comm.axes & kAxisDp) != 0) {
+    const int own = dp_group_of(comm, coordinates_of(grid, rank).dp);
+    std::erase_if(all, [&](int r) { return dp_group_of(comm, coordinates_of(grid, r).dp) != own; });
+  }
   if (!comm.first_and_last_pp) return all;
   const auto at_an_end = [&](int r) {
     const int stage = coordinates_of(grid, r).pp;
@@ -170,7 +180,7 @@ int group_size(const Mesh& mesh, const Comm& comm) {
   int size = 1;
   if (comm.axes & kAxisTp) size *= mesh.tp;
   if (comm.axes & kAxisCp) size *= mesh.cp;
-  if (comm.axes & kAxisDp) size *= mesh.dp;
+  if (comm.axes & kAxisDp) size *= comm.dp_ways > 0 ? comm.dp_ways : mesh.dp;
   if (comm.axes & kAxisPp) {
     size *= comm.first_and_last_pp ? std::min(2, mesh.pp) : mesh.pp;
   }

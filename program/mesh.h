@@ -49,6 +49,14 @@ Coordinates coordinates_of(const Grid& grid, int rank);
 /// Ranks, ascending, that differ from `rank` only on `axes` (a mask of Axis bits).
 std::vector<int> members(const Grid& grid, std::uint8_t axes, int rank);
 
+/// Number of the communicator's group, among those on the dp axis, that a place on it belongs to.
+int dp_group_of(const Comm& comm, int dp);
+
+/// A rank's place in its dp part of `ways` ranks (0: in the whole dp group).
+inline int dp_place(int dp, int ways) {
+  return ways > 0 ? dp % ways : dp;
+}
+
 /// Members of the communicator's group that `rank` belongs to, ascending, on the dense grid; empty
 /// when the communicator is restricted to the ends of the pipeline and `rank` is not on one.
 std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank);

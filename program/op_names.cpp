@@ -32,8 +32,9 @@ const char* name_of(ReduceOp op) {
 }
 
 const char* name_of(Stream stream) {
-  static constexpr std::array kNames{"compute",     "tp",          "dp",          "pp_send_fwd",
-                                     "pp_recv_fwd", "pp_send_bwd", "pp_recv_bwd", "copy"};
+  static constexpr std::array kNames{"compute",      "tp",          "dp",          "dp_gather",
+                                     "dp_replicate", "pp_send_fwd", "pp_recv_fwd", "pp_send_bwd",
+                                     "pp_recv_bwd",  "copy"};
   static_assert(kNames.size() == static_cast<std::size_t>(Stream::count));
   return pick(kNames, stream);
 }
@@ -54,13 +55,13 @@ const char* name_of(Module module) {
 const char* name_of(Category category) {
   static constexpr std::array kNames{
       "weights", "grads",     "master_weights", "optimizer_states", "activations", "norm_stats",
-      "logits",  "workspace", "comm_buffers",   "inputs",           "scalars"};
+      "logits",  "workspace", "comm_buffers",   "inputs",           "scalars",     "unsharded"};
   static_assert(kNames.size() == static_cast<std::size_t>(Category::count));
   return pick(kNames, category);
 }
 
 const char* name_of(Space space) {
-  static constexpr std::array kNames{"statics", "frame", "scratch"};
+  static constexpr std::array kNames{"statics", "step", "frame", "scratch"};
   return pick(kNames, space);
 }
 

@@ -7,10 +7,11 @@
 // model chunk and one micro-batch. The order of ops within calls is the host's issue order. Plain
 // records in vectors, indices instead of pointers.
 //
-// Memory. An operand is a *slot* of the role. A slot lives in static memory (one instance), in a
-// frame (one instance per micro-batch of its chunk) or in scratch (one instance, used inside one
-// call). Slots that are views name a parent and hold no memory of their own. Every other slot is
-// taken by an `alloc` op and given back by a `free` op; statics are taken in the prologue and kept.
+// Memory. An operand is a *slot* of the role. A slot lives in static memory (one instance), for a
+// part of each step (one instance, over several calls), in a frame (one instance per micro-batch of
+// its chunk) or in scratch (one instance, used inside one call). Slots that are views name a parent
+// and hold no memory of their own. Every other slot is taken by an `alloc` op and given back by a
+// `free` op; statics are taken in the prologue and kept.
 //
 // Ordering. A stream runs its ops in issue order; ops on different streams are ordered only by
 // `record` and `wait`. Event registers follow CUDA's rule: a wait binds to the latest record. Ops
@@ -53,7 +54,9 @@ enum class ReduceOp : std::uint8_t { none, sum, average, max };
 enum class Stream : std::uint8_t {
   compute,
   tp,
-  dp,
+  dp,            // gradient reductions, and gathers of whole replicas' weights
+  dp_gather,     // gathers of sharded weights
+  dp_replicate,  // reductions over the replicas of a shard
   pp_send_fwd,
   pp_recv_fwd,
   pp_send_bwd,
@@ -93,6 +96,7 @@ enum class Category : std::uint8_t {
   comm_buffers,
   inputs,
   scalars,
+  unsharded,  // sharded weights while they are whole
   count
 };
 
@@ -109,7 +113,7 @@ enum class When : std::uint8_t {
 using SlotId = std::uint32_t;
 constexpr std::uint32_t kNone = 0xffffffffU;
 
-enum class Space : std::uint8_t { statics, frame, scratch };
+enum class Space : std::uint8_t { statics, step, frame, scratch };
 
 /// One tensor (or view) of a role. Sizes are per rank.
 struct Slot {
@@ -123,10 +127,13 @@ struct Slot {
   std::uint32_t name = 0;         // index into Program::names
   std::uint32_t parent = kNone;   // a view: slot whose memory this is part of
   std::int64_t offset = 0;        // view: first element in the parent
-  std::int64_t dp_stride = 0;  // view: offset grows by this times the rank's place in its dp group
+  std::int64_t dp_stride = 0;  // view: offset grows by this times the rank's place in its dp part
+  int dp_ways = 0;             // ranks of a dp part, consecutive places of the dp group; 0: all
   std::int64_t tp_stride = 0;  // view: ... times its place in its tp group
   std::uint32_t param =
       kNone;  // weights, grads and states of one parameter: index into Program::params
+  std::uint32_t shard_of =
+      kNone;  // a root of its own that is part `dp_ways` of this slot's elements, by dp place
 
   std::int64_t bytes() const { return bytes_of(dtype, elements); }
 };
@@ -219,11 +226,15 @@ struct Role {
 enum Axis : std::uint8_t { kAxisTp = 1, kAxisCp = 2, kAxisEp = 4, kAxisDp = 8, kAxisPp = 16 };
 
 /// A communicator is one group per setting of the axes it does not span; members are a function of
-/// the rank. `first_and_last_pp` restricts the pp axis to its two ends (tied embeddings).
+/// the rank. `first_and_last_pp` restricts the pp axis to its two ends (tied embeddings). `dp_ways`
+/// and `dp_stride` restrict the dp axis to that many places, each that far from the next: shard
+/// groups are consecutive places (stride 1), their replicas stand one shard group apart.
 struct Comm {
-  std::string name;  // "tp", "dp", "pp_fwd", "embedding", "model", "world"
+  std::string name;  // "tp", "dp", "dp_shard", "pp_fwd", "embedding", "model", "world"
   std::uint8_t axes = 0;
   bool first_and_last_pp = false;
+  int dp_ways = 0;  // 0: the whole axis
+  int dp_stride = 1;
 };
 
 /// Degrees and placement. `order` lists axes innermost first; rank = sum of coordinate * stride.

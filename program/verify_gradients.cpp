@@ -2,12 +2,15 @@
 //
 // A gradient buffer is a static slot of category `grads` that the optimizer reads. Its reductions
 // must cover it without gap or overlap, each after the last backward kernel that adds to its part
-// and before the first optimizer kernel that reads it. Host issue order stands for time here: that
-// the streams keep to it is the business of `hazards`.
+// and before the first optimizer kernel that reads it: over the whole dp group, or over the shard
+// group and over the replicas of a shard. Host issue order stands for time here: that the streams
+// keep to it is the business of `hazards`. Buffers that are shards from the start are the business
+// of verify_scattered_gradients.cpp.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "program/mesh.h"
@@ -51,7 +54,7 @@ class RoleGradients {
 
   void check(Violations& v) const {
     if (program_.mesh.dp > 1) {
-      for (const SlotId root : buffers_) check_cover(root, v);
+      for (const SlotId root : buffers_) check_covers(root, v);
     }
     for (const Part& part : tied_) check_tied(part, v);
     for (const Access& r : embedding_) {
@@ -59,7 +62,8 @@ class RoleGradients {
                                           [&](const Part& t) { return t.overlaps(r.part); });
       if (!holds_tied) v.add(text(r) + ": the buffer holds no tied parameter");
     }
-    for (const std::vector<Access>* list : {&replicas_, &embedding_}) {
+    for (const std::vector<Access>* list :
+         {&replicas_[kWhole], &replicas_[kShard], &replicas_[kReplicas], &embedding_}) {
       for (const Access& r : *list) check_order(r, v);
     }
   }
@@ -76,8 +80,9 @@ class RoleGradients {
     while (role_.slots[part.root].parent != kNone) {
       const Slot& view = role_.slots[part.root];
       part.begin += view.offset;
-      part.end += view.offset + view.dp_stride * (program_.mesh.dp - 1) +
-                  view.tp_stride * (program_.mesh.tp - 1);
+      const int ways = view.dp_ways > 0 ? view.dp_ways : program_.mesh.dp;
+      part.end +=
+          view.offset + view.dp_stride * (ways - 1) + view.tp_stride * (program_.mesh.tp - 1);
       part.root = view.parent;
     }
     return part;
@@ -85,7 +90,8 @@ class RoleGradients {
 
   bool is_static_gradient(SlotId id) const {
     const Slot& root = role_.slots[facts_.roles[r_].roots[id]];
-    return root.category == Category::grads && root.space == Space::statics;
+    return root.category == Category::grads && root.space == Space::statics &&
+           root.shard_of == kNone;
   }
 
   void collect(const CallVariant& variant) {
@@ -104,7 +110,7 @@ class RoleGradients {
           if (!input && op.phase == Phase::backward) writes_.push_back(a);
           if (input && op.phase == Phase::optimizer) reads_.push_back(a);
         } else if (input && program_.comms[op.comm].axes == kAxisDp) {
-          replicas_.push_back(a);
+          replicas_[over(program_.comms[op.comm])].push_back(a);
         } else if (input && program_.comms[op.comm].first_and_last_pp) {
           embedding_.push_back(a);
         }
@@ -118,9 +124,27 @@ class RoleGradients {
     buffers_.erase(std::unique(buffers_.begin(), buffers_.end()), buffers_.end());
   }
 
-  void check_cover(SlotId root, Violations& v) const {
+  /// What of the dp group a reduction is over.
+  enum Over : std::uint8_t { kWhole, kShard, kReplicas };
+
+  static Over over(const Comm& comm) {
+    if (comm.dp_ways == 0) return kWhole;
+    return comm.dp_stride == 1 ? kShard : kReplicas;
+  }
+
+  void check_covers(SlotId root, Violations& v) const {
+    const auto has = [&](Over part) {
+      return std::any_of(replicas_[part].begin(), replicas_[part].end(),
+                         [&](const Access& a) { return a.part.root == root; });
+    };
+    if (has(kWhole) || !has(kShard)) return check_cover(root, kWhole, v);
+    check_cover(root, kShard, v);
+    check_cover(root, kReplicas, v);
+  }
+
+  void check_cover(SlotId root, Over part, Violations& v) const {
     std::vector<const Access*> parts;
-    for (const Access& a : replicas_) {
+    for (const Access& a : replicas_[part]) {
       if (a.part.root == root) parts.push_back(&a);
     }
     std::sort(parts.begin(), parts.end(),
@@ -175,12 +199,12 @@ class RoleGradients {
   const Program& program_;
   const Role& role_;
   std::size_t r_;
-  std::vector<Access> writes_;     // backward kernels, their last execution
-  std::vector<Access> reads_;      // optimizer kernels
-  std::vector<Access> replicas_;   // reductions over dp
-  std::vector<Access> embedding_;  // reductions over the first and last stage
-  std::vector<SlotId> buffers_;    // roots the optimizer reads, ascending
-  std::vector<Part> tied_;         // gradients of tied parameters
+  std::vector<Access> writes_;                   // backward kernels, their last execution
+  std::vector<Access> reads_;                    // optimizer kernels
+  std::array<std::vector<Access>, 3> replicas_;  // reductions over dp, by Over
+  std::vector<Access> embedding_;                // reductions over the first and last stage
+  std::vector<SlotId> buffers_;                  // roots the optimizer reads, ascending
+  std::vector<Part> tied_;                       // gradients of tied parameters
 };
 
 }  // namespace
@@ -191,7 +215,10 @@ std::vector<std::string> check_gradients(const ProgramFacts& facts) {
   for (const Param& param : facts.program.params) {
     if (param.tied_copy) tied.insert(param.name);
   }
-  for (std::size_t r = 0; r < facts.roles.size(); ++r) RoleGradients(facts, r, tied).check(v);
+  for (std::size_t r = 0; r < facts.roles.size(); ++r) {
+    RoleGradients(facts, r, tied).check(v);
+    check_scattered_gradients(facts, r, v);
+  }
   return v.take();
 }
 

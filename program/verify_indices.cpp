@@ -77,6 +77,13 @@ void check_calls_of(const Program& p, std::size_t role, Violations& v) {
   for (const Call& call : r.calls) check_call(call);
 }
 
+/// Whether the slot's elements times the ranks of its dp part are those of what it is a shard of.
+bool is_shard(const Program& p, const Role& r, const Slot& slot) {
+  if (slot.shard_of >= r.slots.size() || slot.parent != kNone) return false;
+  const int ways = slot.dp_ways > 0 ? slot.dp_ways : p.mesh.dp;
+  return slot.elements * ways == r.slots[slot.shard_of].elements;
+}
+
 void check_slots(const Program& p, std::size_t role, Violations& v) {
   const Role& r = p.roles[role];
   for (SlotId id = 0; id < r.slots.size(); ++id) {
@@ -87,6 +94,8 @@ void check_slots(const Program& p, std::size_t role, Violations& v) {
                         slot.parent));
     if (slot.param != kNone && slot.param >= p.params.size())
       v.add(fmt::format("role {} slot {} has no parameter {}", role, id, slot.param));
+    if (slot.shard_of != kNone && !is_shard(p, r, slot))
+      v.add(fmt::format("role {} slot {} is no shard of {}", role, id, slot.shard_of));
     if (slot.chunk >= static_cast<int>(r.chunks.size()))
       v.add(fmt::format("role {} slot {} has no chunk {}", role, id, slot.chunk));
   }

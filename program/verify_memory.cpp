@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "program/slot_life.h"
 #include "program/verify_checks.h"
@@ -11,8 +12,9 @@ namespace windtunnel {
 
 namespace {
 
-/// One role: lives of its segments are followed once per variant of its calls, then frames once per
-/// distinct sequence of calls that a micro-batch makes on its chunk.
+/// One role: lives of its segments are followed once per variant of its calls, then what is taken
+/// for a part of a step along all calls, and frames once per distinct sequence of calls that a
+/// micro-batch makes on its chunk.
 class RoleMemory {
  public:
   RoleMemory(const ProgramFacts& facts, std::size_t role)
@@ -31,10 +33,13 @@ class RoleMemory {
       }
     }
     check_statics(v);
+    check_step(v);
     check_frames(v);
   }
 
  private:
+  enum Life : std::uint8_t { kNotYet, kLive, kOver };
+
   static constexpr std::int64_t kNever = -1;  // static_from_: not taken
   static constexpr std::int64_t kPrologue = 0;
 
@@ -94,6 +99,38 @@ class RoleMemory {
     }
   }
 
+  // --- memory of a part of a step ---
+
+  /// One instance, followed along the calls of a step that is not the first.
+  void check_step(Violations& v) {
+    const bool some = std::any_of(role_.slots.begin(), role_.slots.end(), [](const Slot& s) {
+      return s.space == Space::step && s.parent == kNone;
+    });
+    if (!some) return;
+    std::vector<Life> live(role_.slots.size(), kNotYet);
+    std::vector<std::pair<SlotId, std::uint32_t>> taken;  // with the call
+    for (std::uint32_t i = 0; i < role_.calls.size(); ++i) {
+      for (const SlotEffect& e : later_[facts_.roles[r_].variant_of_call[i]].effects) {
+        if (slot(e.slot).space != Space::step) continue;
+        const char* why = nullptr;
+        if (e.needs && live[e.slot] == kNotYet) why = "is used before it is taken";
+        if (e.needs && live[e.slot] == kOver) why = "is used after it was given back";
+        if (!e.needs && live[e.slot] == kLive) why = "is taken a second time";
+        if (why != nullptr)
+          v.add(fmt::format("{}: {} {}", place_text(program_, {r_, i, e.op}), name(e.slot), why));
+        if (e.live_after && live[e.slot] != kLive) taken.emplace_back(e.slot, i);
+        live[e.slot] = e.live_after ? kLive : kOver;
+      }
+    }
+    std::sort(taken.begin(), taken.end());
+    SlotId reported = kNone;
+    for (const auto& [id, call] : taken) {
+      if (live[id] == kLive && id != std::exchange(reported, id))
+        v.add(fmt::format("{}: {} is taken and never given back", call_text(program_, r_, call),
+                          name(id)));
+    }
+  }
+
   // --- frames ---
 
   struct Frame {
@@ -150,8 +187,6 @@ class RoleMemory {
       if (f.followed) seen.push_back(f.sequence);
     }
   }
-
-  enum Life : std::uint8_t { kNotYet, kLive, kOver };
 
   void follow(const std::vector<std::uint32_t>& calls, const std::vector<std::uint32_t>& variant_of,
               Violations& v) {

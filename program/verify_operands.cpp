@@ -77,8 +77,9 @@ class RoleOperands {
 };
 
 const char* wrong_view(const Mesh& mesh, const Slot& view, const Slot& parent) {
+  const int ways = view.dp_ways > 0 ? view.dp_ways : mesh.dp;
   const std::int64_t last =
-      view.offset + view.dp_stride * (mesh.dp - 1) + view.tp_stride * (mesh.tp - 1) + view.elements;
+      view.offset + view.dp_stride * (ways - 1) + view.tp_stride * (mesh.tp - 1) + view.elements;
   if (view.offset < 0 || view.dp_stride < 0 || view.tp_stride < 0 || last > parent.elements)
     return "reaches outside its parent";
   if (view.dtype != parent.dtype) return "has another type than its parent";

@@ -23,8 +23,8 @@ struct OperandBlock {
   std::int64_t elements = 0;
 };
 
-/// Most operands an op has: adamw's g, coefficient, master, m, v, w.
-constexpr std::size_t kMostOperands = 8;
+/// Most operands an op has: pack's gradients of a layer and what they are packed into.
+constexpr std::size_t kMostOperands = 16;
 using OperandBlocks = std::array<OperandBlock, kMostOperands>;
 
 template <class T>
@@ -37,6 +37,7 @@ struct DeviceCall : KernelFacts {
 
   const OperandBlocks& operands;
 
+  std::int64_t elements(std::size_t i) const { return operands.at(i).elements; }
   const T* in(std::size_t i, std::int64_t n) const { return exactly<T>(i, n); }
   const T* in_at_least(std::size_t i, std::int64_t n) const { return at_least(i, n); }
   T* out(std::size_t i, std::int64_t n) const { return exactly<T>(op.inputs + i, n); }

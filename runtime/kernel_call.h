@@ -21,6 +21,9 @@ struct KernelCall : KernelFacts {
 
   RankMemory<T>& memory;
 
+  std::int64_t elements(std::size_t i) const {
+    return memory.resolve(slot(checked_input(i)), call.micro_batch).elements();
+  }
   /// Input `i` of exactly (or, `at_least`, no fewer than) n elements, all written.
   const T* in(std::size_t i, std::int64_t n) const {
     return memory.written(range(checked_input(i), n), slot(i));

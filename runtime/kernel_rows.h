@@ -66,6 +66,15 @@ ref::NormForward<ValueOf<C>> norm_forward(const C& c, std::int64_t stats, bool h
           .stats = c.out(1, stats * t)};
 }
 
+/// A parameter's gradient that the kernel adds to: what is there, or zeros with kOverwrite.
+template <class C>
+ValueOf<C>* gradient(const C& c, std::size_t output, std::int64_t n) {
+  if (!c.has(kOverwrite)) return c.add_to(output, n);
+  ValueOf<C>* values = c.out(output, n);
+  ref::zero(n, values);
+  return values;
+}
+
 template <class C>
 ref::NormBackward<ValueOf<C>> norm_backward(const C& c, std::int64_t stats, bool has_beta) {
   const std::int64_t t = c.dim(0), h = c.dim(1);
@@ -74,8 +83,8 @@ ref::NormBackward<ValueOf<C>> norm_backward(const C& c, std::int64_t stats, bool
           .gamma = c.in(2, h),
           .stats = c.in(3, stats * t),
           .dx = c.out(0, t * h),
-          .dgamma = c.add_to(1, h),
-          .dbeta = has_beta ? c.add_to(2, h) : nullptr};
+          .dgamma = gradient(c, 1, h),
+          .dbeta = has_beta ? gradient(c, 2, h) : nullptr};
 }
 
 template <class C>
@@ -194,6 +203,20 @@ void optimizer(const C& c) {
 }
 
 template <class C>
+void pack(const C& c) {
+  const std::int64_t n = c.dim(0);
+  ValueOf<C>* y = c.out(0, n);
+  std::int64_t done = 0;
+  for (std::size_t i = 0; i < c.op.inputs; ++i) {
+    const std::int64_t part = c.elements(i);
+    if (done + part > n) throw ExecutionError("packs more than its output holds");
+    ref::copy(part, c.in(i, part), y + done);
+    done += part;
+  }
+  ref::zero(n - done, y + done);
+}
+
+template <class C>
 struct Row {
   Kernel kernel;
   Run<C> run;
@@ -237,7 +260,7 @@ constexpr auto table() {  // NOLINT(readability-function-size)
       {K::bias_bwd,
        [](C c) {
          const ref::GemmDims d{.m = c.dim(0), .n = c.dim(1), .k = 0};
-         ref::bias_bwd(d, c.in(0, d.m * d.n), c.add_to(0, d.n));
+         ref::bias_bwd(d, c.in(0, d.m * d.n), gradient(c, 0, d.n));
        }},
       {K::rope_fwd, rope<Call>},
       {K::rope_bwd, rope<Call>},
@@ -270,6 +293,7 @@ constexpr auto table() {  // NOLINT(readability-function-size)
        }},
       {K::accumulate,
        [](C c) { ref::accumulate(c.dim(0), c.in(0, c.dim(0)), c.add_to(0, c.dim(0))); }},
+      {K::pack, pack<Call>},
       {K::ce_max, loss<Call>},
       {K::ce_partial, loss<Call>},
       {K::ce_loss, loss<Call>},

@@ -61,6 +61,9 @@ class OpRecorder {
   }
 
  private:
+  static bool is_weight(Category category) {
+    return category == Category::weights || category == Category::unsharded;
+  }
   bool updates() const { return kernel_ == Kernel::adamw || kernel_ == Kernel::sgd; }
 
   void append(std::vector<TensorPiece>& to, const MemoryRange& weights, const T* values) {
@@ -73,7 +76,7 @@ class OpRecorder {
     if (op_.phase != Phase::forward && op_.phase != Phase::backward) return;
     for (std::size_t i = 0; i < op_.inputs; ++i) {
       const Slot& slot = rank_.role.slots[slots_[i]];
-      if (slot.param == kNone || slot.category != Category::weights) continue;
+      if (slot.param == kNone || !is_weight(slot.category)) continue;
       if (!rank_.used.insert(slots_[i]).second) continue;
       append(record.used, operands[i].range, operands[i].data);
     }

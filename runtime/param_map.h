@@ -32,10 +32,11 @@ class ParamMap {
 /// parallel ranks that hold the same values does, and of tied copies the original.
 bool counts_in_norm(const Param& param, int tp_rank);
 
-/// A stretch of a static slot's memory that belongs to one parameter.
+/// A stretch of a slot's memory that belongs to one parameter.
 struct ParamRange {
   std::int64_t begin = 0, end = 0;  // elements of the root slot
   std::uint32_t param = kNone;
+  std::int64_t first = 0;  // of the rank's part of the parameter: the element at `begin`
 };
 
 }  // namespace windtunnel

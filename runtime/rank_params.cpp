@@ -24,10 +24,30 @@ RankParams::RankParams(const Program& program, const Role& role, const Coordinat
     std::sort(all.begin(), all.end(),
               [](const ParamRange& a, const ParamRange& b) { return a.begin < b.begin; });
   }
+  add_shards(role, at.dp);
   for_each_update(program, role, [&](const Op& op, const Call& call) {
     const auto operands = program.operands(op);
     updates_.emplace(operands.front(), layout.resolve(operands.back(), call.micro_batch));
   });
+}
+
+/// A shard holds what lies in its part of the whole, which may begin and end inside parameters.
+void RankParams::add_shards(const Role& role, int dp) {
+  for (SlotId id = 0; id < role.slots.size(); ++id) {
+    const Slot& shard = role.slots[id];
+    if (shard.shard_of == kNone) continue;
+    const std::int64_t begin = shard.elements * dp_place(dp, shard.dp_ways);
+    std::vector<ParamRange>& own = ranges_[id];
+    for (const ParamRange& r : ranges(shard.shard_of)) {
+      const std::int64_t from = std::max(r.begin, begin);
+      const std::int64_t to = std::min(r.end, begin + shard.elements);
+      if (from >= to) continue;
+      own.push_back({.begin = from - begin,
+                     .end = to - begin,
+                     .param = r.param,
+                     .first = r.first + from - r.begin});
+    }
+  }
 }
 
 const std::vector<ParamRange>& RankParams::ranges(SlotId root) const {

@@ -45,6 +45,8 @@ class RankParams {
  private:
   const Program* program_;
   int tp_rank_;
+  void add_shards(const Role& role, int dp);
+
   std::unordered_map<SlotId, MemoryRange> updates_;  // gradient -> the weights updated with it
   std::unordered_map<SlotId, std::vector<ParamRange>> ranges_;
   std::unordered_map<std::uint32_t, ParamMap> maps_;
@@ -60,7 +62,7 @@ std::vector<TensorPiece> pieces_of(const RankParams& params, int rank, const Mem
     TensorPiece piece{.param = r.param, .rank = rank, .index = {}, .values = {}};
     const ParamMap& map = params.map(r.param);
     for (std::int64_t i = std::max(r.begin, range.begin); i < std::min(r.end, range.end); ++i) {
-      piece.index.push_back(map.global_index(i - r.begin));
+      piece.index.push_back(map.global_index(r.first + i - r.begin));
       piece.values.push_back(reference::Number<T>::to_double(values[i - range.begin]));
     }
     pieces.push_back(std::move(piece));

@@ -42,7 +42,7 @@ void fill_at_start(const StartOptions& options, const RankParams& params, const 
                                   .tensor = hash_of(name)};
     const ParamMap& map = params.map(r.param);
     for (std::int64_t i = r.begin; i < r.end; ++i) {
-      const std::int64_t index = map.global_index(i - r.begin);
+      const std::int64_t index = map.global_index(r.first + i - r.begin);
       data[i] = values.at(index);
       if constexpr (!reference::Number<T>::exact) {
         const auto& p = options.perturbation;

@@ -39,30 +39,18 @@ Used schedule_kind(const Scenario& s) {
                 {K::bfs, K::zb_h1, K::zb_h2, K::zb_v, K::dualpipe, K::dualpipe_v}, kScheduleWords);
 }
 
-Used sharding_kind(const Scenario& s) {
-  using K = ShardingKind;
-  return one_of(s.plan.sharding.kind, {K::zero2, K::zero3, K::fsdp, K::hsdp}, kShardingWords);
-}
-
-Used shard_degree(const Scenario& s) {
-  const auto degree = s.plan.sharding.shard_degree;
-  const std::int64_t dp = s.plan.dp.value_or(
-      static_cast<int>(s.cluster.devices() / (std::int64_t{s.plan.tp} * s.plan.pp * s.plan.cp)));
-  return degree && *degree != dp ? Used(fmt::format("{}", *degree)) : std::nullopt;
-}
-
-/// These shard whatever the plan says of it, so without a kind the plan means sharding.
-Used sharding_preset(const Scenario& s) {
-  if (s.plan.sharding.kind) return std::nullopt;
-  return one_of(std::optional(s.plan.preset), {Preset::fsdp1, Preset::fsdp2}, kPresetWords);
-}
-
 Used unbuilt_dtype(const std::optional<Dtype>& dtype) {
   return one_of(dtype, {Dtype::fp8, Dtype::mxfp8, Dtype::nvfp4}, kComputeWords);
 }
 
-/// Weights wider than the 16 bits they are multiplied in are cast before use, which no op does yet.
+/// Weights wider than the 16 bits they are multiplied in are cast before use: sharded weights are
+/// when they are gathered, whole ones are not yet.
 Used unbuilt_params(const Scenario& s) {
+  using K = ShardingKind;
+  const bool fsdp = s.plan.preset == Preset::fsdp1 || s.plan.preset == Preset::fsdp2;
+  const K kind = s.plan.sharding.kind.value_or(fsdp ? K::fsdp : K::none);
+  if (kind == K::fsdp || kind == K::hsdp || kind == K::zero3)
+    return unbuilt_dtype(s.plan.precision.params);
   const auto params = s.plan.precision.params;
   const Dtype compute = s.plan.precision.compute.value_or(Dtype::bf16);
   const bool wider = params && bits_of(compute) == 16 && bits_of(*params) > 16;
@@ -94,9 +82,6 @@ constexpr Rule kRules[] = {
     {"plan.cp", [](const Scenario& s) { return above(s.plan.cp, 1); }, "cp: 1"},
     {"plan.ep", [](const Scenario& s) { return above(s.plan.ep, 1); }, "ep: 1"},
     {"plan.schedule.kind", schedule_kind, "gpipe, 1f1b and interleaved_1f1b are"},
-    {"plan.preset", sharding_preset, "sharding: {kind: none} for whole replicas"},
-    {"plan.sharding.kind", sharding_kind, "none and zero1 are"},
-    {"plan.sharding.shard_degree", shard_degree, "shard_degree: auto"},
     {"plan.precision.compute",
      [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.compute); },
      "fp32, fp16 and bf16 are"},

@@ -22,6 +22,14 @@ bool is_megatron_deepspeed(const Scenario& s) {
   return contains(s.stack.framework, "megatron-deepspeed") ||
          contains(s.stack.framework, "gpt-neox");
 }
+bool is_deepspeed(const Scenario& s) {
+  return contains(s.stack.framework, "deepspeed");
+}
+bool is_pytorch(const Scenario& s) {
+  const std::string& f = s.stack.framework;
+  return contains(f, "torchtitan") || contains(f, "fsdp") || contains(f, "automodel") ||
+         contains(f, "composer") || (contains(f, "pytorch") && !contains(f, "megatron"));
+}
 bool is_megatron(const Scenario& s) {
   return contains(s.stack.framework, "megatron") || contains(s.stack.framework, "nemo");
 }
@@ -38,6 +46,9 @@ constexpr std::array kTable = {
     FrameworkRow{"megatron-deepspeed", "megatron-deepspeed, gpt-neox",
                  "Megatron-DeepSpeed forks (2021 on)", is_megatron_deepspeed,
                  megatron_deepspeed_rules},
+    FrameworkRow{"deepspeed", "deepspeed", "DeepSpeed ZeRO", is_deepspeed, deepspeed_rules},
+    FrameworkRow{"pytorch", "torchtitan, fsdp, automodel, composer, pytorch without megatron",
+                 "PyTorch DDP, FSDP1 and fully_shard", is_pytorch, pytorch_rules},
     FrameworkRow{"megatron-lm", "megatron, nemo",
                  "Megatron-LM, Megatron-Core, NeMo, Megatron-Bridge", is_megatron,
                  megatron_lm_rules},
@@ -53,6 +64,12 @@ FrameworkRules rules_of_preset(const Scenario& s) {
       return megatron_deepspeed_rules(s);
     case Preset::nanotron:
       return nanotron_rules(s);
+    case Preset::fsdp1:
+    case Preset::fsdp2:
+    case Preset::ddp:
+      return pytorch_rules(s);
+    case Preset::deepspeed:
+      return deepspeed_rules(s);
     default:
       return generic_rules(s);
   }

@@ -58,6 +58,21 @@ struct PartitionedTransfers {
   int ops_to_gather = 0, ops_to_gather_per_rank = 0;  // and to put the parts together
 };
 
+/// How a stack gathers sharded weights and lets them go (plan/sharded_units.h).
+enum class UnshardKind : std::uint8_t {
+  in_place,      // gathered into where they are used; let go behind their last use
+  copied_out,    // gathered into a buffer and copied to parameters of their own (fully_shard)
+  host_limited,  // in place, and the host waits before it gathers a third unit (FSDP1)
+};
+
+struct ShardedUnitRules {
+  UnshardKind unshard = UnshardKind::in_place;
+  bool pads_each_parameter = false;  // each parameter's first dimension, not the whole unit
+  bool ends_in_root = true;          // embedding, final norm and head are one unit that stays whole
+  bool head_stays = false;  // final norm and head, a unit of their own, stay whole for backward
+  bool last_layer_stays = false;  // so does the last layer: it would be gathered again at once
+};
+
 struct FrameworkRules {
   std::string name;   // the row of docs/presets.md
   bool known = true;  // false: unknown framework, generic rules, an assumption
@@ -87,7 +102,9 @@ struct FrameworkRules {
   bool fp32_grad_copy_in_step = false;  // half-precision buffer: the optimizer makes an fp32 copy
   std::int64_t default_bucket = 40'000'000;  // elements
   std::int64_t bucket_per_dp = 1'000'000;    // default bucket = max(default_bucket, this * dp)
-  bool buckets_on_first_stage_only = true;   // later stages and chunks reduce as one bucket
+  std::int64_t first_bucket = 0;             // elements; 0: like the others
+  ShardedUnitRules units;
+  bool buckets_on_first_stage_only = true;  // later stages and chunks reduce as one bucket
   // Layer
   bool split_gated_linear = false;  // gate and up are two column-parallel layers: two
                                     // input-gradient reductions in backward
@@ -143,6 +160,8 @@ FrameworkRules megatron_lm_rules(const Scenario&);
 FrameworkRules megatron_deepspeed_rules(const Scenario&);
 FrameworkRules nanotron_rules(const Scenario&);
 FrameworkRules aleph_alpha_rules(const Scenario&);
+FrameworkRules pytorch_rules(const Scenario&);
+FrameworkRules deepspeed_rules(const Scenario&);
 FrameworkRules generic_rules(const Scenario&);
 
 }  // namespace windtunnel

@@ -50,7 +50,7 @@ LaneCosts::LaneCosts(const Program& program, const StepCosts& costs, const LaneG
   if (costs.jitter.any()) {
     CHECK(costs.jitter.transfers.empty() || costs.jitter.transfers.size() == program.ops.size(),
           "noise of every op or of none");
-    group_keys_.resize(kAxisMasks);
+    group_keys_.resize(program_.comms.size());
     sigma_q_ = lane_math::noise_sigma(costs.jitter.sigma);
     for (int lane = 0; lane < grid.lanes(); ++lane) {
       const auto rank = static_cast<std::uint64_t>(rank_of(ranks, grid.coordinates_of(lane, pp)));
@@ -92,10 +92,10 @@ const Picoseconds* LaneCosts::price_each(std::uint32_t op, const FactorQ16* fact
 }
 
 const std::uint64_t* LaneCosts::group_keys(std::uint32_t op) {
-  const std::uint8_t axes = program_.comms[program_.ops[op].comm].axes;
-  std::vector<std::uint64_t>& keys = group_keys_.at(axes);
+  const std::uint32_t comm = program_.ops[op].comm;
+  std::vector<std::uint64_t>& keys = group_keys_.at(comm);
   if (keys.empty()) {
-    for (const int lead : group_leads(grid_, axes)) {
+    for (const int lead : group_leads(grid_, program_.comms[comm])) {
       keys.push_back(lane_keys_[static_cast<std::size_t>(lead)]);
     }
   }

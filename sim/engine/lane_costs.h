@@ -57,7 +57,7 @@ class LaneCosts {
   const Picoseconds* compute_;            // [op * draws + draw]
   std::vector<FactorQ16> slow_;           // [lane], empty: all 1
   std::vector<std::uint64_t> lane_keys_;  // [lane], empty: no noise
-  std::vector<std::vector<std::uint64_t>> group_keys_;  // [axes], filled when asked for
+  std::vector<std::vector<std::uint64_t>> group_keys_;  // [comm], filled when asked for
   std::int64_t sigma_q_ = 0;
   std::vector<Picoseconds> scratch_;  // [lane]
 };

@@ -88,22 +88,48 @@ LaneGrid unfolded_grid(const Mesh& mesh, int draws) {
           .draws = draws};
 }
 
-LaneGrid folded_grid(const Mesh& mesh, const StepCosts& costs) {
-  return {.tp = classes_of(mesh, kAxisTp, costs),
-          .cp = classes_of(mesh, kAxisCp, costs),
-          .dp = classes_of(mesh, kAxisDp, costs),
-          .draws = costs.draws};
+LaneGrid folded_grid(const Program& program, const StepCosts& costs) {
+  const Mesh& mesh = program.mesh;
+  LaneGrid grid{.tp = classes_of(mesh, kAxisTp, costs),
+                .cp = classes_of(mesh, kAxisCp, costs),
+                .dp = classes_of(mesh, kAxisDp, costs),
+                .draws = costs.draws};
+  const bool splits_dp = std::any_of(program.comms.begin(), program.comms.end(),
+                                     [](const Comm& comm) { return comm.dp_ways > 0; });
+  if (splits_dp && grid.dp.size() > 1) grid.dp = one_class_each(mesh.dp);
+  return grid;
 }
 
-std::vector<int> group_leads(const LaneGrid& grid, std::uint8_t axes) {
+namespace {
+
+/// Places of the dp axis that a communicator joins: `ways` of them, `stride` apart. A dp axis of
+/// one class stands for all of them.
+struct DpPart {
+  int ways = 1, stride = 1;
+};
+
+DpPart dp_part(const LaneGrid& grid, const Comm& comm) {
+  const int dp = size_of(grid.dp);
+  if ((comm.axes & kAxisDp) == 0 || dp == 1) return {};
+  if (comm.dp_ways == 0) return {.ways = dp, .stride = 1};
+  CHECK(dp % (comm.dp_ways * comm.dp_stride) == 0, "parts of the dp axis are not folded");
+  return {.ways = comm.dp_ways, .stride = comm.dp_stride};
+}
+
+}  // namespace
+
+std::vector<int> group_leads(const LaneGrid& grid, const Comm& comm) {
   const int cp = size_of(grid.cp), dp = size_of(grid.dp);
-  const auto place = [axes](int coordinate, Axis axis) {
-    return (axes & axis) != 0 ? 0 : coordinate;
+  const auto place = [&](int coordinate, Axis axis) {
+    return (comm.axes & axis) != 0 ? 0 : coordinate;
   };
+  const DpPart part = dp_part(grid, comm);
+  const int block = part.ways * part.stride;
   std::vector<int> leads;
   for (int lane = 0; lane < grid.lanes(); ++lane) {
     const int rank = lane / grid.draws;
-    const int at_dp = place(rank % dp, kAxisDp);
+    const int own_dp = rank % dp;
+    const int at_dp = own_dp / block * block + own_dp % part.stride;
     const int at_cp = place(rank / dp % cp, kAxisCp);
     const int at_tp = place(rank / dp / cp, kAxisTp);
     leads.push_back(((at_tp * cp + at_cp) * dp + at_dp) * grid.draws + grid.draw_of(lane));
@@ -111,19 +137,22 @@ std::vector<int> group_leads(const LaneGrid& grid, std::uint8_t axes) {
   return leads;
 }
 
-void join_lanes(const LaneGrid& grid, std::uint8_t axes, std::span<Picoseconds> times) {
-  CHECK((axes & kAxisEp) == 0 || (axes & kAxisDp) != 0,
+void join_lanes(const LaneGrid& grid, const Comm& comm, std::span<Picoseconds> times) {
+  CHECK((comm.axes & kAxisEp) == 0 || (comm.axes & kAxisDp) != 0,
         "expert groups that split the data-parallel axis have no lanes of their own yet");
   const int tp = size_of(grid.tp);
   const int cp = size_of(grid.cp);
   const int dp = size_of(grid.dp);
-  if ((axes & kAxisDp) && dp > 1) {
-    lane_math::join_axis(times.data(), {.outer = tp * cp, .length = dp, .inner = grid.draws});
+  const DpPart part = dp_part(grid, comm);
+  if (part.ways > 1) {
+    lane_math::join_axis(times.data(), {.outer = tp * cp * dp / (part.ways * part.stride),
+                                        .length = part.ways,
+                                        .inner = part.stride * grid.draws});
   }
-  if ((axes & kAxisCp) && cp > 1) {
+  if ((comm.axes & kAxisCp) && cp > 1) {
     lane_math::join_axis(times.data(), {.outer = tp, .length = cp, .inner = dp * grid.draws});
   }
-  if ((axes & kAxisTp) && tp > 1) {
+  if ((comm.axes & kAxisTp) && tp > 1) {
     lane_math::join_axis(times.data(), {.outer = 1, .length = tp, .inner = cp * dp * grid.draws});
   }
 }

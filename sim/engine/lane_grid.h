@@ -41,17 +41,15 @@ struct LaneGrid {
 /// Every rank a lane of its own.
 LaneGrid unfolded_grid(const Mesh& mesh, int draws);
 
-/// The coarsest grid that keeps apart what slow ranks and links tell apart.
-LaneGrid folded_grid(const Mesh& mesh, const StepCosts& costs);
+/// The coarsest grid that keeps apart what slow ranks and links tell apart. Where a communicator
+/// spans a part of the dp axis, this axis is one class or unfolded.
+LaneGrid folded_grid(const Program& program, const StepCosts& costs);
 
-/// Masks of Axis bits are less than this.
-constexpr std::size_t kAxisMasks = std::size_t{2} * kAxisPp;
+/// [lane]: the lane of the same draw at the communicator's first place, which stands for the group.
+std::vector<int> group_leads(const LaneGrid& grid, const Comm& comm);
 
-/// [lane]: the lane of the same draw at the first place along `axes`, which stands for the group.
-std::vector<int> group_leads(const LaneGrid& grid, std::uint8_t axes);
-
-/// Replaces each lane's time by the maximum over its group along `axes` (mask of Axis bits; pp is
-/// not an axis of the grid and is ignored).
-void join_lanes(const LaneGrid& grid, std::uint8_t axes, std::span<Picoseconds> times);
+/// Replaces each lane's time by the maximum over its group (pp is not an axis of the grid and is
+/// ignored).
+void join_lanes(const LaneGrid& grid, const Comm& comm, std::span<Picoseconds> times);
 
 }  // namespace windtunnel

@@ -127,7 +127,7 @@ void RoleSweep::run_join(const Instruction& i) {
   if (i.keeps_order) compute_.idle_until(comm_tail(i), i.category);
   if (lanes_ > 1) {
     lane_math::copy(ready_.data(), compute_.tail(), lanes_);
-    join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
+    join_lanes(step_.grid, step_.program.comms[i.comm], ready_);
     compute_.idle_until(ready_.data(), kStraggler);
   }
   if (step_.recorder != nullptr) trace_start(compute_.tail());
@@ -169,7 +169,7 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
   CompletionRef done = step_.pool.make();
   lane_math::copy(done->arrival, ready_.data(), lanes_);
   done->terms.has_arrival = true;
-  join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
+  join_lanes(step_.grid, step_.program.comms[i.comm], ready_);
   lane_math::copy(done->start, ready_.data(), lanes_);
   const Picoseconds* durations =
       costs_.price_each(i.op, step_.slow_links.of_collective(index_, i.comm));
@@ -198,7 +198,7 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
 const Picoseconds* RoleSweep::beside_compute(const Instruction& i, const Picoseconds* durations) {
   // Compute queued beyond the start on any member counts for the whole group.
   lane_math::copy(scratch_.data(), compute_.tail(), lanes_);
-  join_lanes(step_.grid, step_.program.comms[i.comm].axes, scratch_);
+  join_lanes(step_.grid, step_.program.comms[i.comm], scratch_);
   const bool follows = compute_comes_first(i);
   for (std::size_t lane = 0; lane < scratch_.size(); ++lane) {
     const bool beside = follows || scratch_[lane] > ready_[lane];
@@ -244,7 +244,7 @@ Completion* RoleSweep::run_meet(const Instruction& i) {
   } else {
     lane_math::raise_to(ready_.data(), host_.now(), lanes_);
   }
-  join_lanes(step_.grid, step_.program.comms[i.comm].axes, ready_);
+  join_lanes(step_.grid, step_.program.comms[i.comm], ready_);
   CompletionRef meeting = step_.rendezvous.meet(i, {.role = index_,
                                                     .floor = ready_.data(),
                                                     .inputs = {},

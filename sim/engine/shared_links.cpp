@@ -30,7 +30,7 @@ double in_ratio(Picoseconds part, Picoseconds whole) {
 }  // namespace
 
 SharedLinks::SharedLinks(const Program& program, const LinkFlows& flows, const LaneGrid& grid)
-    : program_(program), flows_(flows), grid_(grid), leads_(kAxisMasks) {
+    : program_(program), flows_(flows), grid_(grid), leads_(program.comms.size()) {
   CHECK(grid.draws == 1, "links are shared once for all draws");
   CHECK(flows.of_role.size() == program.roles.size(), "flows for every role");
   const auto lanes = static_cast<std::size_t>(grid.lanes());
@@ -48,10 +48,10 @@ void SharedLinks::rewind() {
   for (TransferLog& log : logs_) log.rewind();
 }
 
-const std::vector<int>& SharedLinks::leads_of(std::uint8_t axes) {
-  std::vector<int>& leads = leads_[axes];
+const std::vector<int>& SharedLinks::leads_of(std::uint32_t comm) {
+  std::vector<int>& leads = leads_[comm];
   if (!leads.empty()) return leads;
-  leads = group_leads(grid_, axes);
+  leads = group_leads(grid_, program_.comms[comm]);
   return leads;
 }
 
@@ -59,7 +59,7 @@ void SharedLinks::add_flows(std::size_t role, std::size_t entry) {
   const TransferEntry& e = logs_[role].entries()[entry];
   const LinkFlows::OpFlow& op = flows_.of_role[role][e.op];
   const LinkFlows::Pattern& pattern = flows_.patterns[op.pattern];
-  const std::vector<int>& leads = leads_of(program_.comms[program_.ops[e.op].comm].axes);
+  const std::vector<int>& leads = leads_of(program_.ops[e.op].comm);
   const int lanes = grid_.lanes();
   const std::vector<Picoseconds> longest = longest_of_groups(leads, e.alone);
   for (int lane = 0; lane < lanes; ++lane) {
@@ -91,7 +91,7 @@ void SharedLinks::add_flows(std::size_t role, std::size_t entry) {
 
 std::size_t SharedLinks::set_delay(const Place& place, Picoseconds delay) {
   TransferEntry& e = logs_[place.role].entries()[place.entry];
-  const std::vector<int>& leads = leads_of(program_.comms[program_.ops[e.op].comm].axes);
+  const std::vector<int>& leads = leads_of(program_.ops[e.op].comm);
   const bool changed = e.delay[place.lane] != delay;
   for (std::size_t lane = 0; lane < leads.size(); ++lane) {
     if (leads[lane] == place.lane) e.delay[lane] = delay;

@@ -44,7 +44,7 @@ class SharedLinks {
     int lane = 0;
   };
   /// Lane whose group's flow the lane takes part in.
-  const std::vector<int>& leads_of(std::uint8_t axes);
+  const std::vector<int>& leads_of(std::uint32_t comm);
   void add_flows(std::size_t role, std::size_t entry);
   /// How long each flow of the round takes.
   std::vector<Picoseconds> run_round() const;
@@ -55,7 +55,7 @@ class SharedLinks {
   const LinkFlows& flows_;
   const LaneGrid& grid_;
   std::deque<TransferLog> logs_;
-  std::vector<std::vector<int>> leads_;  // [axes]; empty: not worked out
+  std::vector<std::vector<int>> leads_;  // [comm]; empty: not worked out
   std::vector<FluidFlow> fluid_;         // of the round
   std::vector<SweptTransfer> swept_;     // each flow in the sweep
   std::vector<Place> places_;            // of each flow

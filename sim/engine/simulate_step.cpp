@@ -128,7 +128,7 @@ class Sweep {
 /// ranks are folded to one lane or not at all.
 LaneGrid grid_of(const Program& program, const StepCosts& costs, Ranks ranks) {
   if (ranks == Ranks::folded && !costs.jitter.any()) {
-    LaneGrid folded = folded_grid(program.mesh, costs);
+    LaneGrid folded = folded_grid(program, costs);
     if (!costs.flows.any() || folded.lanes() == costs.draws) return folded;
   }
   return unfolded_grid(program.mesh, costs.draws);

@@ -57,7 +57,7 @@ SlowLinks::SlowLinks(const Program& program, const CompiledProgram& compiled,
     std::vector<Factors> joined;
     for (std::size_t role = 0; role < roles; ++role) {
       joined.push_back(own_factors(program, costs, grid, static_cast<int>(role), comm));
-      join_lanes(grid, program.comms[comm].axes, joined.back());
+      join_lanes(grid, program.comms[comm], joined.back());
     }
     Factors together(static_cast<std::size_t>(grid.lanes()), kOneQ16);
     for (std::size_t role = 0; role < roles; ++role) {

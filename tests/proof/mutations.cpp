@@ -135,6 +135,13 @@ void forget_dp_stride(Program& p) {
   }
 }
 
+OpTest frees_unsharded(const Program& p) {
+  const Role& role = p.roles.front();
+  return [&role](const OpPlace& at) {
+    return at.op.kind == OpKind::free && at.operand(role, 0).category == Category::unsharded;
+  };
+}
+
 void not_a_tied_copy(Program& p) {
   for (Param& param : p.params) param.tied_copy = false;
 }
@@ -252,6 +259,51 @@ constexpr std::array kMutations = {
                       [](const OpPlace& at) { return at.program.shapes[at.op.shape].dims[0] > 1; }),
                  [](Op& op) { op.when = When::first_step; });
         }},
+    Mutation{"a unit's gradients not reduced in one micro-batch", "dp2_fsdp2", Check::verify,
+             [](Program& p) {
+               drop(p, first(both(is_collective(C::reduce_scatter, "dp"), [](const OpPlace& at) {
+                      return at.op.when == When::not_first_micro_batch;
+                    })));
+             }},
+    Mutation{"the second micro-batch's reduction replaces the first's", "dp2_fsdp2", Check::verify,
+             [](Program& p) {
+               change(p, both(is_kernel(K::accumulate), in_phase(Phase::grad_sync)),
+                      [](Op& op) { op.when = When::first_step; });
+             }},
+    Mutation{"a gradient left out of its unit's reduction", "dp2_fsdp2", Check::verify,
+             [](Program& p) {
+               change(p, first(is_kernel(K::pack)), [](Op& op) {
+                 ++op.ref_begin;
+                 --op.inputs;
+                 --op.refs;
+               });
+             }},
+    Mutation{"a unit let go before it is used", "dp2_fsdp2", Check::verify,
+             [](Program& p) { move_first(p, frees_unsharded(p)); }},
+    Mutation{"a unit used before it is gathered", "dp2_fsdp2", Check::execution,
+             [](Program& p) {
+               drop(p, both(is_wait_on(Stream::compute), in_phase(Phase::param_sync)));
+             }},
+    Mutation{
+        "weights of the step before gathered", "dp2_fsdp2_no_reshard", Check::execution,
+        [](Program& p) { drop(p, first(in_segment(is_wait_on(Stream::dp_gather), "forward"))); }},
+    Mutation{"replicas of shards not reduced", "dp4_hsdp2", Check::verify,
+             [](Program& p) { drop(p, of_gradients("dp_replicate")); }},
+    Mutation{"shards reduced over the replicas' group", "dp4_hsdp2", Check::field,
+             [](Program& p) {
+               const std::uint32_t replicas = comm_named(p, "dp_replicate");
+               change(p, is_collective(C::reduce_scatter, "dp_shard"),
+                      [replicas](Op& op) { op.comm = replicas; });
+             }},
+    Mutation{"clip norm counts replicas of shards", "dp4_hsdp2", Check::field,
+             [](Program& p) { p.comms[comm_named(p, "world")].dp_ways = 0; }},
+    Mutation{"whole gradients reduced before the last micro-batch", "pp2_dp2_fsdp2", Check::verify,
+             [](Program& p) {
+               change(p,
+                      both(in_phase(Phase::grad_sync),
+                           [](const OpPlace& at) { return at.op.when == When::last_micro_batch; }),
+                      [](Op& op) { op.when = When::first_micro_batch; });
+             }},
     Mutation{"a tensor freed before its last use", "accumulate", Check::execution, free_early},
     Mutation{"keys of the future not masked in the backward", "tp2_gpt_unfused", Check::field,
              [](Program& p) {

@@ -70,6 +70,31 @@ void draw_recompute(Draw& d, RecomputePart& part) {
                       RecomputeLayers{.kind = RecomputeLayers::Kind::every, .n = 2}});
 }
 
+void draw_sharding(Draw& d, ShardingPart& part) {
+  using K = ShardingKind;
+  part = {.kind = d.of({K::none, K::zero1, K::zero2, K::zero3, K::fsdp, K::hsdp}),
+          .overlap_grad_reduce = d.coin(),
+          .overlap_param_gather = d.coin(),
+          .bucket = 100 + d.below(4000)};
+  if (part.kind == K::none) return;
+  if (d.coin()) part.shard_degree = d.of({1, 2, 4});
+  if (part.kind == K::zero1 || part.kind == K::zero2) return;
+  if (d.coin()) part.reshard_after_forward = d.of({0, 1, 2});
+  if (d.coin()) part.prefetch = d.below(4);
+}
+
+/// Sharded gradients and weights that no stack has on pipeline stages would mostly be refused.
+void avoid_refused_pipelines(Draw& d, Scenario& s) {
+  using K = ShardingKind;
+  ShardingPart& part = s.plan.sharding;
+  if (part.kind == K::none || part.kind == K::zero1) return;
+  s.plan.preset = d.of({Preset::none, Preset::fsdp2});
+  s.stack = {};
+  if (part.kind == K::zero2) return;
+  s.model.tied_embeddings = false;
+  if (part.reshard_after_forward == 2) part.reshard_after_forward = 1;
+}
+
 void draw_numerics(Draw& d, Plan& p) {
   p.attention = d.of({AttentionKind::flash, AttentionKind::unfused});
   p.optimizer = d.of({OptimizerKind::adamw, OptimizerKind::adamw, OptimizerKind::sgd});
@@ -96,21 +121,22 @@ Scenario random_scenario(std::uint64_t seed) {
   s.batch.global = s.batch.micro * dp * (1 + d.below(9));
   s.plan.sequence_parallel = d.coin();
   draw_schedule(d, s);
-  s.plan.sharding = {.kind = d.of({ShardingKind::none, ShardingKind::zero1}),
-                     .overlap_grad_reduce = d.coin(),
-                     .overlap_param_gather = d.coin(),
-                     .bucket = 100 + d.below(4000)};
+  draw_sharding(d, s.plan.sharding);
   draw_recompute(d, s.plan.recompute);
   draw_numerics(d, s.plan);
   s.plan.order =
       d.of({std::vector<std::string>{"tp", "cp", "ep", "dp", "pp"},
             std::vector<std::string>{"tp", "pp", "dp"}, std::vector<std::string>{"dp", "tp", "pp"},
             std::vector<std::string>{"pp", "dp", "tp"}});
-  s.plan.preset = d.of({Preset::none, Preset::megatron});
+  s.plan.preset =
+      d.of({Preset::none, Preset::megatron, Preset::fsdp2, Preset::fsdp1, Preset::deepspeed});
   if (s.plan.preset == Preset::megatron) {
     s.stack.framework = "megatron-lm";
     s.stack.date = d.of({"", "2021-03", "2022-05", "2023-11", "2025-06"});
+  } else if (s.plan.preset != Preset::none) {
+    s.stack.date = d.of({"2024-06", "2025-06"});
   }
+  if (s.plan.pp > 1) avoid_refused_pipelines(d, s);
   s.cluster.devices_per_node = s.cluster.nvlink_domain = s.plan.tp * s.plan.pp * dp;
   return s;
 }

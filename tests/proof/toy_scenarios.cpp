@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "plan/lower.h"
 #include "plan/resolve.h"
+#include "tests/proof/sharded_plans.h"
 
 namespace windtunnel::proof {
 
@@ -353,7 +354,11 @@ Scenario toy_bloom() {
 }
 
 const std::vector<PlanCase>& plan_cases() {
-  static const std::vector<PlanCase> kCases = make_cases();
+  static const std::vector<PlanCase> kCases = [] {
+    std::vector<PlanCase> cases = make_cases();
+    for (const PlanCase& row : sharded_plans()) cases.push_back(row);
+    return cases;
+  }();
   return kCases;
 }
 

@@ -151,7 +151,8 @@ TEST(Noise, AFlowGoesOnUntilItsLastMemberEnds) {
 
 TEST(Noise, AGroupsLeadIsItsFirstMemberOfTheSameDraw) {
   const LaneGrid grid = unfolded_grid({.tp = 2, .dp = 3}, 2);
-  const std::vector<int> tp = group_leads(grid, kAxisTp), dp = group_leads(grid, kAxisDp);
+  const std::vector<int> tp = group_leads(grid, {.axes = kAxisTp}),
+                         dp = group_leads(grid, {.axes = kAxisDp});
   EXPECT_EQ(tp, (std::vector<int>{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(dp, (std::vector<int>{0, 1, 0, 1, 0, 1, 6, 7, 6, 7, 6, 7}));
 }

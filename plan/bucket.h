@@ -1,0 +1,39 @@
+#pragma once
+// A bucket: parameters whose weights, gradients and states lie and travel together.
+//
+// Whole replicas and ZeRO-1 keep weights and gradients in flat static buffers. ZeRO-2 keeps no
+// gradients: each exists from the kernel that makes it until the bucket is reduced to shards.
+// Where weights are sharded too (ZeRO-3, FSDP) a bucket is a *unit*, one layer or an end of the
+// model, and its weights are whole only between a gather and a release.
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/role_draft.h"
+
+namespace windtunnel {
+
+using ParameterId = std::size_t;
+
+/// What a unit holds: a layer by its number, or one of these.
+enum UnitKey : int { kEmbeddingUnit = -2, kHeadUnit = -3, kRootUnit = -1 };
+
+struct Bucket {
+  std::vector<ParameterId> parameters;
+  int key = kRootUnit;        // units: the layer or end it holds
+  std::int64_t elements = 0;  // padded
+  std::int64_t filled = 0;    // without the padding at the end
+  SlotId weights = kNone;     // whole; static, or of a unit while it is gathered
+  SlotId grads = kNone;       // whole; kNone where gradients are reduced in every micro-batch
+  SlotId weight_shard = kNone, grad_shard = kNone;  // this rank's part, or the whole
+  SlotId master = kNone, momentum = kNone, variance = kNone;
+  SlotId kept_part = kNone;        // units: what stays of the weights between forward and backward
+  SlotId reduce_input = kNone;     // gradients on their way into the reduction
+  std::uint32_t reduced = kNone;   // event: gradients are reduced (asynchronous reduction)
+  std::uint32_t gathered = kNone;  // event: weights are gathered (asynchronous gather)
+  bool tied = false;
+  bool stays_whole = false;  // units: not released after forward
+  int waiting = 0;           // gradient contributions not yet drafted
+};
+
+}  // namespace windtunnel

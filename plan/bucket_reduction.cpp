@@ -1,0 +1,149 @@
+#include "plan/bucket_reduction.h"
+
+#include "core/check.h"
+
+namespace windtunnel {
+
+namespace {
+
+TransferSpec reduction(const RoleDraft& d, Collective kind, std::string_view comm, Stream stream,
+                       When when) {
+  return {.collective = kind,
+          .reduce = ReduceOp::average,
+          .comm = d.comm(comm),
+          .stream = stream,
+          .module = Module::optimizer,
+          .when = when};
+}
+
+/// Work of `to` from here on stands behind what `from` has been given.
+void order(RoleDraft& d, Stream from, Stream to, When when, const OperandList& holds = {}) {
+  if (from == to) return;
+  const std::uint32_t ready = d.event("ready", false);
+  d.record(ready, from, when);
+  d.wait(ready, to, holds, when);
+}
+
+Stream replica_stream(const RoleDraft& d) {
+  return reduction_stream_of(d) == Stream::compute ? Stream::compute : Stream::dp_replicate;
+}
+
+/// Reduce-scatter into `shard`, then over the replicas. Returns the stream the result is on.
+Stream scatter(RoleDraft& d, const Bucket& b, SlotId shard, When when) {
+  const Stream stream = reduction_stream_of(d);
+  d.collective(reduction(d, Collective::reduce_scatter, shard_comm(d), stream, when),
+               b.reduce_input, shard, b.elements);
+  if (d.plan().replicas() == 1) return stream;
+  const Stream over = replica_stream(d);
+  order(d, stream, over, when);
+  d.collective(reduction(d, Collective::all_reduce, "dp_replicate", over, when), shard, shard,
+               d.slot(shard).elements);
+  return over;
+}
+
+}  // namespace
+
+const char* shard_comm(const RoleDraft& d) {
+  return d.plan().replicas() == 1 ? "dp" : "dp_shard";
+}
+
+Stream reduction_stream_of(const RoleDraft& d) {
+  return d.plan().overlap_grad_reduce ? Stream::dp : Stream::compute;
+}
+
+void draft_bucket_reduction(RoleDraft& d, const Bucket& b, Stream stream, When when) {
+  const bool scatters = d.plan().shards_states() && !d.rules().zero1_all_reduces;
+  if (!scatters) {
+    d.collective(reduction(d, Collective::all_reduce, "dp", stream, when), b.grads, b.grads,
+                 b.elements);
+    return;
+  }
+  d.collective(reduction(d, Collective::reduce_scatter, shard_comm(d), stream, when), b.grads,
+               b.grad_shard, b.elements);
+  if (d.plan().replicas() == 1) return;
+  d.collective(reduction(d, Collective::all_reduce, "dp_replicate", stream, when), b.grad_shard,
+               b.grad_shard, d.slot(b.grad_shard).elements);
+}
+
+void reduce_beside_backward(RoleDraft& d, const Bucket& b) {
+  const Phase phase = d.phase;
+  d.phase = Phase::grad_sync;
+  order(d, Stream::compute, Stream::dp, When::last_micro_batch);
+  draft_bucket_reduction(d, b, Stream::dp, When::last_micro_batch);
+  d.record(b.reduced, Stream::dp, When::last_micro_batch);
+  d.phase = phase;
+}
+
+void copy_into_bucket(RoleDraft& d, Bucket& b, const BucketPart& part) {
+  const Phase phase = d.phase;
+  d.phase = Phase::grad_sync;
+  const std::int64_t n = d.slot(part.grad).elements;
+  if (b.reduce_input == kNone) {
+    b.reduce_input = d.tensor("reduce_input", b.elements, d.plan().grads, Category::comm_buffers);
+    if (const std::int64_t padding = b.elements - b.filled; padding > 0) {
+      d.kernel({.kernel = Kernel::zero, .dims = {padding}, .module = Module::optimizer}, {},
+               {d.view(b.reduce_input, "reduce_padding", b.filled, padding)});
+    }
+  }
+  const bool casts = d.slot(part.grad).dtype != d.plan().grads;
+  d.kernel(
+      {.kernel = casts ? Kernel::cast : Kernel::copy, .dims = {n}, .module = Module::optimizer},
+      {part.grad}, {d.view(b.reduce_input, "reduce_part", part.offset, n)});
+  d.phase = phase;
+}
+
+void reduce_to_shard(RoleDraft& d, Bucket& b, When when) {
+  CHECK(b.reduce_input != kNone, "gradients are packed before they are reduced");
+  const Phase phase = d.phase;
+  d.phase = Phase::grad_sync;
+  const Stream stream = reduction_stream_of(d);
+  order(d, Stream::compute, stream, when);
+  const bool every = when == When::always;
+  const When first = every ? When::first_micro_batch : when;
+  const std::int64_t n = d.slot(b.grad_shard).elements;
+  const bool same_type = d.slot(b.grad_shard).dtype == d.plan().grads;
+  const auto scattered = [&](When at) {
+    const SlotId part = d.tensor_of(stream, "reduced", n, d.plan().grads, Category::comm_buffers);
+    const Stream on = scatter(d, b, part, at);
+    return std::pair(part, on);
+  };
+  d.take(b.grad_shard, first);
+  Stream last = stream;
+  if (same_type) {
+    last = scatter(d, b, b.grad_shard, first);
+  } else {
+    const auto [part, on] = scattered(first);
+    d.kernel({.kernel = Kernel::cast,
+              .dims = {n},
+              .module = Module::optimizer,
+              .stream = on,
+              .when = first},
+             {part}, {b.grad_shard});
+    order(d, on, stream, first, {part});
+    last = on;
+  }
+  if (every) {
+    const auto [part, on] = scattered(When::not_first_micro_batch);
+    d.kernel({.kernel = Kernel::accumulate,
+              .dims = {n},
+              .module = Module::optimizer,
+              .stream = on,
+              .when = When::not_first_micro_batch},
+             {part}, {b.grad_shard});
+    order(d, on, stream, When::not_first_micro_batch, {part});
+  }
+  if (last != Stream::compute) d.record(b.reduced, last, when);
+  d.phase = phase;
+}
+
+void await_reduction(RoleDraft& d, Bucket& b, When when) {
+  if (reduction_stream_of(d) == Stream::compute || b.reduced == kNone) return;
+  const Phase phase = d.phase;
+  d.phase = Phase::grad_sync;
+  OperandList holds;
+  if (b.reduce_input != kNone) holds.push_back(b.reduce_input);
+  d.wait(b.reduced, Stream::compute, holds, when);
+  d.phase = phase;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,25 @@
+#include "plan/frameworks/framework.h"
+
+namespace windtunnel {
+
+// DeepSpeed's ZeRO without its pipeline engine. Sources: deepspeedai/DeepSpeed
+// runtime/zero/config.py (reduce_bucket_size 5e8 elements), runtime/zero/stage_1_and_2.py
+// (gradients are copied into the bucket as they come and reduced when it is full),
+// runtime/zero/stage3.py and partitioned_param_coordinator.py (weights are gathered into the
+// parameters, one prefetch bucket ahead).
+FrameworkRules deepspeed_rules(const Scenario&) {
+  FrameworkRules r;
+  r.name = "deepspeed";
+  r.units = {.unshard = UnshardKind::in_place, .pads_each_parameter = true, .ends_in_root = false};
+  r.fuse_wgrad_accumulation = false;
+  r.buckets_on_first_stage_only = false;
+  r.default_bucket = 500'000'000;
+  r.bucket_per_dp = 0;
+  r.clip_scales_gradients = true;
+  r.fp32_grad_copy_in_step = true;
+  r.host_ops_per_parameter = 2;
+  r.time_sigma = 0.10;
+  return r;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,311 @@
+#include "plan/sharded_units.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "plan/bucket_reduction.h"
+
+namespace windtunnel {
+
+ShardedUnits::ShardedUnits(RoleDraft& draft, ChunkParameters& parameters)
+    : d_(draft), parameters_(parameters) {}
+
+void ShardedUnits::place() {
+  if (!active()) return;
+  std::vector<Bucket>& buckets = parameters_.buckets();
+  units_.assign(buckets.size(), {});
+  int last_layer = -1;
+  for (const Bucket& b : buckets) last_layer = std::max(last_layer, b.key);
+  for (std::size_t u = 0; u < buckets.size(); ++u) {
+    Bucket& b = buckets[u];
+    b.stays_whole = b.key == kRootUnit || (b.key == kHeadUnit && d_.rules().units.head_stays) ||
+                    (b.key == last_layer && d_.rules().units.last_layer_stays);
+    const bool whole_step = stays(u) && d_.plan().accumulates_whole();
+    const Space space = whole_step ? Space::step : stays(u) ? Space::frame : Space::scratch;
+    d_.placed(b.weights, space);
+    if (d_.rules().units.unshard != UnshardKind::copied_out)
+      d_.slot(b.weights).pool = gather_stream();
+  }
+}
+
+void ShardedUnits::add_part(int part) {
+  if (active()) ++units_[index_of(part)].parts;
+}
+
+std::size_t ShardedUnits::index_of(int part) const {
+  const std::vector<Bucket>& buckets = parameters_.buckets();
+  const auto has = [&](int key) {
+    return std::find_if(buckets.begin(), buckets.end(),
+                        [&](const Bucket& b) { return b.key == key; });
+  };
+  auto found = has(part);
+  if (found == buckets.end()) found = has(kRootUnit);
+  CHECK(found != buckets.end(), "every layer and end of the chunk lies in a unit");
+  return static_cast<std::size_t>(found - buckets.begin());
+}
+
+bool ShardedUnits::stays(std::size_t unit) const {
+  return parameters_.buckets()[unit].stays_whole || d_.plan().reshard_after_forward == 0;
+}
+
+When ShardedUnits::gather_when(std::size_t unit) const {
+  return stays(unit) && d_.plan().accumulates_whole() ? When::first_micro_batch : When::always;
+}
+
+Stream ShardedUnits::gather_stream() const {
+  return d_.plan().overlap_param_gather ? Stream::dp_gather : Stream::compute;
+}
+
+void ShardedUnits::order(Stream from, Stream to, When when) {
+  if (from == to) return;
+  const std::uint32_t ready = d_.event("gather_ready", false);
+  d_.record(ready, from, when);
+  d_.wait(ready, to, {}, when);
+}
+
+/// Shards are what the optimizer made of them: gathers stand behind it.
+void ShardedUnits::begin_forward() {
+  if (active()) order(Stream::compute, gather_stream(), When::always);
+}
+
+void ShardedUnits::end_forward() {
+  if (!active()) return;
+  if (copied_last_) free_buffer(*copied_last_);
+  copied_last_.reset();
+  free_released(0);
+}
+
+void ShardedUnits::end_backward() {
+  if (!active()) return;
+  if (d_.plan().accumulates_whole()) reduce_whole_gradients();
+  const When when = reduce_when();
+  if (in_flight_) await_reduction(d_, parameters_.buckets()[*in_flight_], when);
+  in_flight_.reset();
+  free_released(0);
+}
+
+void ShardedUnits::enter(int part) {
+  if (!active()) return;
+  const std::size_t unit = index_of(part);
+  if (units_[unit].left > 0 || units_[unit].entered) return;
+  units_[unit].entered = true;
+  if (!units_[unit].whole) {
+    if (!units_[unit].issued) issue(unit);
+    await(unit);
+  }
+  if (forward()) {
+    for (std::size_t n = 1; n <= ahead_in_forward() && unit + n < units_.size(); ++n)
+      prefetch(unit + n);
+    return;
+  }
+  const auto at = std::find(forward_order_.begin(), forward_order_.end(), unit);
+  const auto before = at - forward_order_.begin();
+  for (std::ptrdiff_t n = 1; n <= d_.plan().prefetch && n <= before; ++n) prefetch(*(at - n));
+  if (d_.plan().accumulates_whole()) {
+    Bucket& b = parameters_.buckets()[unit];
+    d_.take(b.grads, When::first_micro_batch);
+    d_.kernel({.kernel = Kernel::zero,
+               .dims = {b.elements},
+               .module = Module::optimizer,
+               .when = When::first_micro_batch},
+              {}, {b.grads});
+  }
+}
+
+std::size_t ShardedUnits::ahead_in_forward() const {
+  return static_cast<std::size_t>(d_.plan().forward_prefetch);
+}
+
+void ShardedUnits::leave(int part) {
+  if (!active()) return;
+  const std::size_t unit = index_of(part);
+  if (++units_[unit].left < units_[unit].parts) return;
+  units_[unit].left = 0;
+  units_[unit].entered = false;
+  if (forward()) {
+    forward_order_.push_back(unit);
+    if (stays(unit)) return;
+    keep_part(unit);
+    release(unit, When::always);
+    return;
+  }
+  const bool step = stays(unit) && d_.plan().accumulates_whole();
+  release(unit, step ? When::last_micro_batch : When::always);
+  if (!d_.plan().accumulates_whole()) reduce(unit);
+}
+
+void ShardedUnits::prefetch(std::size_t unit) {
+  if (!units_[unit].whole && !units_[unit].issued) issue(unit);
+}
+
+void ShardedUnits::issue(std::size_t unit) {
+  Unit& u = units_[unit];
+  Bucket& b = parameters_.buckets()[unit];
+  if (d_.rules().units.unshard == UnshardKind::host_limited) free_released(1);
+  u.issued = true;
+  const Phase phase = d_.phase;
+  d_.phase = Phase::param_sync;
+  const When when = gather_when(unit);
+  const Stream stream = gather_stream();
+  SlotId whole = b.weights;
+  if (d_.rules().units.unshard == UnshardKind::copied_out) {
+    whole = u.buffer = d_.tensor_of(stream, "gather_output", b.elements, d_.plan().multiplied(),
+                                    Category::comm_buffers);
+  } else {
+    d_.take(b.weights, when);
+  }
+  const bool from_kept = b.kept_part != kNone && !forward();
+  const int ways = from_kept ? d_.plan().reshard_after_forward : d_.plan().shard_degree;
+  const SlotId source = from_kept ? b.kept_part : b.weight_shard;
+  const bool casts = d_.slot(source).dtype != d_.slot(whole).dtype;
+  SlotId own = source;
+  if (casts || whole == u.buffer) {
+    own = d_.view(whole, "own_part", 0, b.elements / ways);
+    d_.slot(own).dp_stride = b.elements / ways;
+    d_.slot(own).dp_ways = ways;
+    d_.kernel({.kernel = casts ? Kernel::cast : Kernel::copy,
+               .dims = {b.elements / ways},
+               .module = Module::optimizer,
+               .stream = stream,
+               .when = when},
+              {source}, {own});
+  }
+  d_.collective({.collective = Collective::all_gather,
+                 .reduce = ReduceOp::none,
+                 .comm = d_.comm(from_kept ? "dp_part" : shard_comm(d_)),
+                 .stream = stream,
+                 .module = Module::optimizer,
+                 .when = when},
+                own, whole, b.elements);
+  if (stream != Stream::compute) d_.record(b.gathered, stream, when);
+  d_.phase = phase;
+}
+
+void ShardedUnits::await(std::size_t unit) {
+  const Phase phase = d_.phase;
+  d_.phase = Phase::param_sync;
+  const Bucket& b = parameters_.buckets()[unit];
+  OperandList read;  // by the gather: the shards stay, what was kept from forward does not
+  if (b.kept_part != kNone && !forward()) read.push_back(b.kept_part);
+  if (gather_stream() != Stream::compute)
+    d_.wait(b.gathered, Stream::compute, read, gather_when(unit));
+  if (units_[unit].buffer != kNone) copy_out(unit);
+  units_[unit].whole = true;
+  d_.phase = phase;
+}
+
+void ShardedUnits::copy_out(std::size_t unit) {
+  Unit& u = units_[unit];
+  const Bucket& b = parameters_.buckets()[unit];
+  const When when = gather_when(unit);
+  if (copied_last_) free_buffer(*std::exchange(copied_last_, std::nullopt));
+  d_.take(b.weights, when);
+  d_.kernel(
+      {.kernel = Kernel::copy, .dims = {b.elements}, .module = Module::optimizer, .when = when},
+      {u.buffer}, {b.weights});
+  u.copied = d_.event("copied_out", false);
+  if (gather_stream() != Stream::compute) d_.record(u.copied, Stream::compute, when);
+  // In forward the buffer stays until the next unit's copy, so that its gather overlaps this one's
+  // kernels and no more than two buffers are there.
+  if (forward()) {
+    copied_last_ = unit;
+  } else {
+    free_buffer(unit);
+  }
+}
+
+/// Gathers issued from here on may use the buffer's memory.
+void ShardedUnits::free_buffer(std::size_t unit) {
+  Unit& u = units_[unit];
+  if (gather_stream() != Stream::compute)
+    d_.wait(u.copied, gather_stream(), {u.buffer}, gather_when(unit));
+  u.buffer = kNone;
+}
+
+void ShardedUnits::keep_part(std::size_t unit) {
+  const int ways = d_.plan().reshard_after_forward;
+  if (ways <= 1) return;
+  Bucket& b = parameters_.buckets()[unit];
+  const std::int64_t n = b.elements / ways;
+  b.kept_part = d_.tensor("kept_part", n, d_.plan().multiplied(), Category::unsharded);
+  const SlotId own = d_.view(b.weights, "own_part", 0, n);
+  d_.slot(own).dp_stride = n;
+  d_.slot(own).dp_ways = ways;
+  d_.kernel({.kernel = Kernel::copy, .dims = {n}, .module = Module::optimizer}, {own},
+            {b.kept_part});
+}
+
+void ShardedUnits::release(std::size_t unit, When when) {
+  Unit& u = units_[unit];
+  const Bucket& b = parameters_.buckets()[unit];
+  u.whole = u.issued = false;
+  switch (d_.rules().units.unshard) {
+    case UnshardKind::copied_out:
+      d_.give_back(b.weights, when);
+      break;
+    case UnshardKind::in_place:
+      order(Stream::compute, gather_stream(), when);
+      d_.give_back(b.weights, when);
+      break;
+    case UnshardKind::host_limited:
+      u.released = d_.event("released", false);
+      d_.record(u.released, Stream::compute, when);
+      released_.push_back(unit);
+      break;
+  }
+}
+
+/// Gives back units let go until `at_most` are left: behind a host that waits for them, or at the
+/// end of a pass behind a gather stream that does.
+void ShardedUnits::free_released(std::size_t at_most) {
+  while (released_.size() > at_most) {
+    const Unit& u = units_[released_.front()];
+    if (at_most > 0) {
+      d_.host_sync(u.released);
+    } else if (gather_stream() != Stream::compute) {
+      d_.wait(u.released, gather_stream());
+    }
+    d_.give_back(parameters_.buckets()[released_.front()].weights, When::always);
+    released_.pop_front();
+  }
+}
+
+When ShardedUnits::reduce_when() const {
+  return d_.plan().accumulates_whole() ? When::last_micro_batch : When::always;
+}
+
+void ShardedUnits::reduce(std::size_t unit) {
+  const When when = reduce_when();
+  Bucket& b = parameters_.buckets()[unit];
+  if (in_flight_) await_reduction(d_, parameters_.buckets()[*in_flight_], when);
+  const Phase phase = d_.phase;
+  d_.phase = Phase::grad_sync;
+  OperandList grads;
+  if (b.grads != kNone) {
+    grads.push_back(d_.view(b.grads, "whole_grads", 0, b.filled));
+  } else {
+    for (const ParameterId id : b.parameters) grads.push_back(parameters_.slots(id).grad);
+  }
+  b.reduce_input = d_.tensor("reduce_input", b.elements, d_.plan().grads, Category::comm_buffers);
+  d_.kernel(
+      {.kernel = Kernel::pack, .dims = {b.elements}, .module = Module::optimizer, .when = when},
+      grads, {b.reduce_input});
+  if (b.grads != kNone) d_.give_back(b.grads, when);
+  d_.phase = phase;
+  reduce_to_shard(d_, b, when);
+  in_flight_ = unit;
+}
+
+void ShardedUnits::reduce_whole_gradients() {
+  for (ParameterId id = 0; id < parameters_.size(); ++id) {
+    if (!parameters_.request(id).partial_over_tp || d_.comm("tp") == kNone) continue;
+    const SlotId grad = parameters_.slots(id).grad;
+    d_.collective(
+        {.comm = d_.comm("tp"), .module = Module::optimizer, .when = When::last_micro_batch}, grad,
+        grad, d_.slot(grad).elements);
+  }
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) reduce(unit);
+}
+
+}  // namespace windtunnel
