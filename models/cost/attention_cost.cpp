@@ -84,7 +84,7 @@ Choice choose(const Profile& profile, Wanted wanted) {
       const Mixed mixed = mix_rows(profile, wanted);
       if (!mixed.found) continue;
       if (variant == asked && mask == causal) return {mixed.row, Basis::modelled, mixed.row.sigma};
-      return {mixed.row, Basis::assumed, kFallbackSigma};
+      return {mixed.row, Basis::assumed, std::max(kFallbackSigma, mixed.row.sigma)};
     }
   }
   return {profile.attention.front(), Basis::assumed, 2.0 * kFallbackSigma};

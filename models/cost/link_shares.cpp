@@ -21,10 +21,14 @@ double device_bandwidth(const Placement& p) {
          std::max(1.0, static_cast<double>(p.nics_per_node) / p.devices_per_node);
 }
 
+/// The row of NCCL's tables: it goes by compute capability, so that Ada (8.9) has Ampere's. AMD's
+/// library has tables of its own, which are not built: its curves correct the nearest row.
 GpuGeneration generation_of(const Profile& profile) {
-  if (profile.chip.generation == "ampere") return GpuGeneration::ampere;
-  if (profile.chip.generation == "hopper") return GpuGeneration::hopper;
-  return GpuGeneration::blackwell;
+  const std::string& name = profile.chip.generation;
+  if (name == "volta") return GpuGeneration::volta;
+  if (name == "hopper") return GpuGeneration::hopper;
+  if (name == "blackwell") return GpuGeneration::blackwell;
+  return GpuGeneration::ampere;
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ struct GenerationRow {
 };
 
 constexpr std::array kGenerations = {
+    GenerationRow{39.0, 20.0, {20.0, 20.0, 20.0}, {26.5, 18.5, 10.0}},
     GenerationRow{87.7, 20.0, {20.0, 20.0, 20.0}, {24.0, 23.6, 17.8}},
     GenerationRow{141.0, 36.7, {36.7, 36.7, 29.0}, {38.7, 41.4, 36.0}},
     GenerationRow{282.0, 40.0, {55.6, 31.67, 20.0}, {70.0, 42.8, 24.0}},

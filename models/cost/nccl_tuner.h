@@ -16,7 +16,7 @@ namespace windtunnel {
 
 enum class NcclAlgorithm : std::uint8_t { ring, tree, nvls, nvls_tree };
 enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
-enum class GpuGeneration : std::uint8_t { ampere, hopper, blackwell };
+enum class GpuGeneration : std::uint8_t { volta, ampere, hopper, blackwell };
 
 /// The links a group sees.
 struct NcclLinks {

@@ -10,7 +10,6 @@ namespace {
 
 Dtype twin(Dtype dtype) {
   if (dtype == Dtype::fp16) return Dtype::bf16;
-  if (dtype == Dtype::bf16) return Dtype::fp16;
   if (dtype == Dtype::mxfp8) return Dtype::fp8;
   return dtype;
 }

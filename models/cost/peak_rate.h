@@ -5,12 +5,13 @@
 
 namespace windtunnel {
 
-/// Tensor peak of the type. fp16 and bf16 stand in for each other; a narrower type the chip has no
-/// tensor rate for is computed in bf16; fp32 and fp64 without a rate of their own run at the
-/// slowest rate the profile has.
+/// Tensor peak of the type. bf16 stands in for fp16, which every chip with bf16 multiplies as fast;
+/// not the reverse: Volta has fp16 alone. A narrower type the chip has no tensor rate for is
+/// computed in bf16; other types without a rate of their own run at the slowest rate the profile
+/// has.
 Figure peak_rate(const Profile& profile, Dtype dtype);
 
-/// Whether the profile has a rate for the type itself (or its 16-bit twin).
+/// Whether the profile has a rate for the type itself (or for what stands in for it).
 bool has_peak_rate(const Profile& profile, Dtype dtype);
 
 }  // namespace windtunnel

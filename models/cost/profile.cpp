@@ -57,7 +57,8 @@ ChipFigures read_chip(ProfileFields& in, const LocatedJson& map) {
                    .memory_bandwidth = in.figure(map, "memory_bandwidth", Range::positive),
                    .l2_bytes = in.figure(map, "l2_bytes", Range::positive),
                    .generation = in.text(map, "generation")};
-  const std::vector<std::string_view> generations = {"ampere", "hopper", "blackwell"};
+  const std::vector<std::string_view> generations = {"volta",  "ampere",    "ada",
+                                                     "hopper", "blackwell", "cdna3"};
   if (std::find(generations.begin(), generations.end(), chip.generation) == generations.end()) {
     in.note(map, "unknown generation '" + chip.generation + "'",
             "known: " + join_names(generations));

@@ -30,7 +30,7 @@ struct ChipFigures {
   std::map<Dtype, Figure> tensor_flops;  // FLOP/s by input type
   Figure memory_bandwidth{};             // B/s
   Figure l2_bytes;
-  std::string generation;  // ampere | hopper | blackwell: NCCL's tables are by generation
+  std::string generation;  // volta | ampere | ada | hopper | blackwell | cdna3, see link_shares.cpp
 };
 
 /// Bytes outside the framework's allocator, and what it can get.

@@ -187,6 +187,17 @@ TEST(NcclTuner, ATreesProtocolsShareWhatTheTreeReaches) {
   EXPECT_NEAR(e.time.value * 1e6, latency + (1 << 18) / bandwidth, 1e-9);
 }
 
+// Volta's caps: LL of one node 39 GB/s (NCCL 2.30.7 src/graph/tuning.cc, llMaxBws).
+TEST(NcclTuner, LowLatencyHasTheCapOfItsGeneration) {
+  NcclLinks links{.generation = GpuGeneration::volta, .channels = 12, .intra_gbps = 120};
+  const NcclGroup group{CommKind::all_gather, 1 << 18, 8, 1, 8};
+  const double volta = nccl_estimate(links, group).time.value * 1e6;
+  EXPECT_NEAR(volta, 6.6 + 7 * 0.6 + (1 << 18) * 7.0 / 8 / 39e3, 1e-9);
+  links.generation = GpuGeneration::ampere;  // 87.7 GB/s: half the ring's 120 is less
+  EXPECT_NEAR(nccl_estimate(links, group).time.value * 1e6,
+              6.6 + 7 * 0.6 + (1 << 18) * 7.0 / 8 / 60e3, 1e-9);
+}
+
 TEST(NcclTuner, SmallMessagesTakeLowLatencyProtocolsAndManyNodesATree) {
   NcclLinks links{.channels = 24, .intra_gbps = 240, .inter_gbps = 200};
   EXPECT_EQ(nccl_estimate(links, {CommKind::all_reduce, 4096, 8, 1, 8}).protocol, NcclProtocol::ll);
