@@ -12,15 +12,30 @@ namespace windtunnel {
 namespace {
 
 constexpr std::array kSchedules = {
-    ScheduleRow{ScheduleKind::gpipe, "gpipe",
-                "all forwards, then all backwards (Huang et al. 2019)", gpipe_actions,
-                gpipe_warm_up},
-    ScheduleRow{ScheduleKind::one_f_one_b, "1f1b",
-                "one forward, one backward (Narayanan et al. 2021)", one_f_one_b_actions,
-                one_f_one_b_warm_up},
-    ScheduleRow{ScheduleKind::interleaved_1f1b, "interleaved_1f1b",
-                "1F1B over v chunks per rank (Narayanan et al. 2021)", interleaved_1f1b_actions,
-                interleaved_1f1b_warm_up},
+    ScheduleRow{.kind = ScheduleKind::gpipe,
+                .name = "gpipe",
+                .doc = "all forwards, then all backwards (Huang et al. 2019)",
+                .placement = ChunkPlacement::loop,
+                .fixed_virtual_stages = 1,
+                .actions = gpipe_actions,
+                .warm_up = gpipe_warm_up,
+                .refuses = nullptr},
+    ScheduleRow{.kind = ScheduleKind::one_f_one_b,
+                .name = "1f1b",
+                .doc = "one forward, one backward (Narayanan et al. 2021)",
+                .placement = ChunkPlacement::loop,
+                .fixed_virtual_stages = 1,
+                .actions = one_f_one_b_actions,
+                .warm_up = one_f_one_b_warm_up,
+                .refuses = nullptr},
+    ScheduleRow{.kind = ScheduleKind::interleaved_1f1b,
+                .name = "interleaved_1f1b",
+                .doc = "1F1B over v chunks per rank (Narayanan et al. 2021)",
+                .placement = ChunkPlacement::loop,
+                .fixed_virtual_stages = 0,
+                .actions = interleaved_1f1b_actions,
+                .warm_up = interleaved_1f1b_warm_up,
+                .refuses = interleaved_1f1b_refuses},
 };
 
 }  // namespace
@@ -35,6 +50,18 @@ const ScheduleRow& schedule_row(ScheduleKind kind) {
   }
   CHECK(false, "the loader refuses schedules without a row");
   return kSchedules[0];
+}
+
+std::optional<std::string> refusal(const ScheduleRow& row, const ScheduleShape& shape) {
+  if (row.fixed_virtual_stages != 0 && shape.virtual_stages != row.fixed_virtual_stages) {
+    const bool one = row.fixed_virtual_stages == 1;
+    return std::string(row.name) +
+           (one ? " runs one chunk per device, not "
+                : " runs " + std::to_string(row.fixed_virtual_stages) +
+                      " chunks per device, not ") +
+           std::to_string(shape.virtual_stages);
+  }
+  return row.refuses ? row.refuses(shape) : std::nullopt;
 }
 
 }  // namespace windtunnel
