@@ -22,7 +22,8 @@ std::vector<ScheduleAction> interleaved_forward_order(const ScheduleShape& shape
 }
 
 int interleaved_1f1b_warm_up(const ScheduleShape& shape, int rank) {
-  const int w = 2 * (shape.pp - rank - 1) + (shape.virtual_stages - 1) * shape.micro_batch_group;
+  const int w = 2 * (shape.pp - rank - 1) + (shape.virtual_stages - 1) * shape.micro_batch_group +
+                shape.extra_warm_up;
   return std::min(w, shape.micro_batches * shape.virtual_stages);
 }
 
@@ -46,6 +47,15 @@ std::vector<ScheduleAction> interleaved_1f1b_actions(const ScheduleShape& shape,
   for (std::size_t i = forward.size() - warm_up; i < forward.size(); ++i)
     actions.push_back(backward(i));
   return actions;
+}
+
+std::optional<std::string> interleaved_1f1b_refuses(const ScheduleShape& shape) {
+  const int p = shape.pp, m = shape.micro_batches, group = shape.micro_batch_group;
+  if (group >= p && group <= m && (m % group == 0 || m % group >= p)) return std::nullopt;
+  return "interleaving " + std::to_string(m) + " micro-batches in groups of " +
+         std::to_string(group) +
+         " is refused by the schedule: a group lies in [pp, micro-batches] and the last is 0 or "
+         ">= pp";
 }
 
 }  // namespace windtunnel
