@@ -20,11 +20,12 @@ enum UnitKey : int { kEmbeddingUnit = -2, kHeadUnit = -3, kRootUnit = -1 };
 
 struct Bucket {
   std::vector<ParameterId> parameters;
-  int key = kRootUnit;        // units: the layer or end it holds
-  std::int64_t elements = 0;  // padded
-  std::int64_t filled = 0;    // without the padding at the end
-  SlotId weights = kNone;     // whole; static, or of a unit while it is gathered
-  SlotId grads = kNone;       // whole; kNone where gradients are reduced in every micro-batch
+  int key = kRootUnit;                // units: the layer or end it holds
+  Module module = Module::optimizer;  // of its transfers: where it is an end of the model, that
+  std::int64_t elements = 0;          // padded
+  std::int64_t filled = 0;            // without the padding at the end
+  SlotId weights = kNone;             // whole; static, or of a unit while it is gathered
+  SlotId grads = kNone;  // whole; kNone where gradients are reduced in every micro-batch
   SlotId weight_shard = kNone, grad_shard = kNone;  // this rank's part, or the whole
   SlotId master = kNone, momentum = kNone, variance = kNone;
   SlotId kept_part = kNone;        // units: what stays of the weights between forward and backward

@@ -6,14 +6,19 @@ namespace windtunnel {
 
 namespace {
 
-TransferSpec reduction(const RoleDraft& d, Collective kind, std::string_view comm, Stream stream,
-                       When when) {
+struct Where {
+  std::string_view comm;
+  Stream stream;
+  When when;
+};
+
+TransferSpec reduction(const RoleDraft& d, const Bucket& b, Collective kind, const Where& at) {
   return {.collective = kind,
           .reduce = ReduceOp::average,
-          .comm = d.comm(comm),
-          .stream = stream,
-          .module = Module::optimizer,
-          .when = when};
+          .comm = d.comm(at.comm),
+          .stream = at.stream,
+          .module = b.module,
+          .when = at.when};
 }
 
 /// Work of `to` from here on stands behind what `from` has been given.
@@ -28,15 +33,19 @@ Stream replica_stream(const RoleDraft& d) {
   return reduction_stream_of(d) == Stream::compute ? Stream::compute : Stream::dp_replicate;
 }
 
+const char* reduce_comm(const RoleDraft& d) {
+  return d.plan().separate_reduce_group ? "dp_reduce" : shard_comm(d);
+}
+
 /// Reduce-scatter into `shard`, then over the replicas. Returns the stream the result is on.
 Stream scatter(RoleDraft& d, const Bucket& b, SlotId shard, When when) {
   const Stream stream = reduction_stream_of(d);
-  d.collective(reduction(d, Collective::reduce_scatter, shard_comm(d), stream, when),
+  d.collective(reduction(d, b, Collective::reduce_scatter, {reduce_comm(d), stream, when}),
                b.reduce_input, shard, b.elements);
   if (d.plan().replicas() == 1) return stream;
   const Stream over = replica_stream(d);
   order(d, stream, over, when);
-  d.collective(reduction(d, Collective::all_reduce, "dp_replicate", over, when), shard, shard,
+  d.collective(reduction(d, b, Collective::all_reduce, {"dp_replicate", over, when}), shard, shard,
                d.slot(shard).elements);
   return over;
 }
@@ -54,15 +63,15 @@ Stream reduction_stream_of(const RoleDraft& d) {
 void draft_bucket_reduction(RoleDraft& d, const Bucket& b, Stream stream, When when) {
   const bool scatters = d.plan().shards_states() && !d.rules().zero1_all_reduces;
   if (!scatters) {
-    d.collective(reduction(d, Collective::all_reduce, "dp", stream, when), b.grads, b.grads,
+    d.collective(reduction(d, b, Collective::all_reduce, {"dp", stream, when}), b.grads, b.grads,
                  b.elements);
     return;
   }
-  d.collective(reduction(d, Collective::reduce_scatter, shard_comm(d), stream, when), b.grads,
+  d.collective(reduction(d, b, Collective::reduce_scatter, {shard_comm(d), stream, when}), b.grads,
                b.grad_shard, b.elements);
   if (d.plan().replicas() == 1) return;
-  d.collective(reduction(d, Collective::all_reduce, "dp_replicate", stream, when), b.grad_shard,
-               b.grad_shard, d.slot(b.grad_shard).elements);
+  d.collective(reduction(d, b, Collective::all_reduce, {"dp_replicate", stream, when}),
+               b.grad_shard, b.grad_shard, d.slot(b.grad_shard).elements);
 }
 
 void reduce_beside_backward(RoleDraft& d, const Bucket& b) {
@@ -113,11 +122,7 @@ void reduce_to_shard(RoleDraft& d, Bucket& b, When when) {
     last = scatter(d, b, b.grad_shard, first);
   } else {
     const auto [part, on] = scattered(first);
-    d.kernel({.kernel = Kernel::cast,
-              .dims = {n},
-              .module = Module::optimizer,
-              .stream = on,
-              .when = first},
+    d.kernel({.kernel = Kernel::cast, .dims = {n}, .module = b.module, .stream = on, .when = first},
              {part}, {b.grad_shard});
     order(d, on, stream, first, {part});
     last = on;
@@ -126,7 +131,7 @@ void reduce_to_shard(RoleDraft& d, Bucket& b, When when) {
     const auto [part, on] = scattered(When::not_first_micro_batch);
     d.kernel({.kernel = Kernel::accumulate,
               .dims = {n},
-              .module = Module::optimizer,
+              .module = b.module,
               .stream = on,
               .when = When::not_first_micro_batch},
              {part}, {b.grad_shard});

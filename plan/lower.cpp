@@ -53,6 +53,7 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
                 .dp_ways = p.replicas(),
                 .dp_stride = p.shard_degree});
   }
+  if (p.separate_reduce_group) w.add_comm({.name = "dp_reduce", .axes = kAxisDp, .dp_ways = ways});
   if (p.shards_weights() && p.reshard_after_forward > 1) {
     w.add_comm({.name = "dp_part", .axes = kAxisDp, .dp_ways = p.reshard_after_forward});
   }

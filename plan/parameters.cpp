@@ -96,6 +96,8 @@ void ChunkParameters::lay_out_units(RoleDraft& d) {
 
 void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& members, int key) {
   Bucket b{.parameters = members, .key = key};
+  if (d.plan().shards_weights() && key < 0)
+    b.module = key == kHeadUnit ? Module::head : Module::embedding;
   for (const ParameterId id : members) {
     const Param& p = requests_[id].param;
     b.elements +=

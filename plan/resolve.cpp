@@ -5,8 +5,8 @@
 
 #include "plan/layer_split.h"
 #include "plan/preset_defaults.h"
-#include "plan/value_names.h"
-#include "scenarios/scenario_place.h"
+#include "plan/resolve_sharding.h"
+#include "plan/resolver.h"
 
 namespace windtunnel {
 
@@ -21,35 +21,6 @@ namespace {
 /// Passes of a micro-batch through a chunk, forward and backward together, in one step. Each takes
 /// a few calls: as many as this are some GB, and thousands of times what runs use.
 constexpr std::int64_t kMostPasses = 20'000'000;
-
-/// Collects values with their origins, and errors with their places.
-class Resolver {
- public:
-  explicit Resolver(const Scenario& s) : scenario_(s) {}
-
-  template <class T>
-  T take(const std::string& key, const std::optional<T>& given, const T& fallback,
-         const std::string& origin) {
-    const T value = given.value_or(fallback);
-    keys.push_back({.key = key, .value = value_name(value), .origin = given ? "scenario" : origin});
-    return value;
-  }
-
-  template <class T>
-  void note(const std::string& key, const T& value, const std::string& origin) {
-    keys.push_back({.key = key, .value = value_name(value), .origin = origin});
-  }
-
-  void error(const std::string& key, std::string message, std::string hint) {
-    errors.push_back(diagnostic_at(scenario_, key, std::move(message), std::move(hint)));
-  }
-
-  std::vector<ResolvedKey> keys;
-  std::vector<Diagnostic> errors;
-
- private:
-  const Scenario& scenario_;
-};
 
 void resolve_degrees(const Scenario& s, Resolver& r, ResolvedPlan& p) {
   p.tp = s.plan.tp;
@@ -145,99 +116,6 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
                     "micro-batches");
     }
   }
-}
-
-/// What cannot be sharded, and why.
-void check_sharded_weights(const Scenario& s, const FrameworkRules& rules, Resolver& r,
-                           const ResolvedPlan& p) {
-  const int k = p.reshard_after_forward;
-  if (k > 1 && (p.shard_degree % k != 0 || k >= p.shard_degree)) {
-    r.error("plan.sharding.reshard_after_forward",
-            "the part of " + std::to_string(k) +
-                " devices that keeps weights after forward does not divide the " +
-                std::to_string(p.shard_degree) + " of a shard group",
-            "true, false, or a proper divisor of the shard group");
-  }
-  if (p.pp == 1) return;
-  if (k > 1) {
-    r.error("plan.sharding.reshard_after_forward",
-            "pipeline stages hold several micro-batches between forward and backward, and parts "
-            "are kept once",
-            "true or false");
-  }
-  if (rules.units.unshard == UnshardKind::host_limited) {
-    r.error("plan.pp",
-            "FullyShardedDataParallel reduces in every backward and has no pipeline stages",
-            "pp: 1, or preset: fsdp2");
-  }
-  if (s.model.tied_embeddings) {
-    r.error("plan.pp",
-            "tied embeddings on two stages would lie in two units that are sharded apart",
-            "pp: 1, or tied_embeddings: false");
-  }
-}
-
-/// Shard groups inside the data-parallel group, and what is gathered when.
-void resolve_shard_groups(const Scenario& s, const FrameworkRules& rules, Resolver& r,
-                          ResolvedPlan& p, const std::string& preset) {
-  const ShardingPart& part = s.plan.sharding;
-  if (p.sharding == ShardingKind::none) {
-    if (part.shard_degree && *part.shard_degree > 1)
-      r.error("plan.sharding.shard_degree",
-              "shard_degree says how many devices share a shard, and nothing is sharded",
-              "kind: hsdp, or leave shard_degree out");
-  } else {
-    // Hybrid sharding keeps shard groups inside a node (HYBRID_SHARD, PyTorch's default groups).
-    const int in_node = std::max(1, s.cluster.devices_per_node / (p.tp * s.plan.cp));
-    const bool hybrid = p.sharding == ShardingKind::hsdp && p.dp % in_node == 0;
-    p.shard_degree =
-        r.take("plan.sharding.shard_degree", part.shard_degree,
-               hybrid ? std::min(p.dp, in_node) : p.dp, hybrid ? "one node" : "computed (dp)");
-    if (p.shard_degree < 1 || p.dp % p.shard_degree != 0) p.shard_degree = p.dp;
-  }
-  if (rules.name == "deepspeed" && p.pp > 1 && p.sharding != ShardingKind::none &&
-      p.sharding != ShardingKind::zero1) {
-    r.error("plan.pp", "DeepSpeed's pipeline engine refuses ZeRO-2 and ZeRO-3",
-            "pp: 1, or sharding: {kind: zero1}");
-  }
-  const bool sharded = p.sharding == ShardingKind::fsdp || p.sharding == ShardingKind::hsdp ||
-                       p.sharding == ShardingKind::zero3;
-  if (!sharded) {
-    for (const char* key : {"plan.sharding.reshard_after_forward", "plan.sharding.prefetch"}) {
-      const bool given = std::string_view(key).ends_with("prefetch")
-                             ? part.prefetch.has_value()
-                             : part.reshard_after_forward.has_value();
-      if (given)
-        r.error(key, "only sharded weights are gathered and let go", "kind: fsdp, hsdp or zero3");
-    }
-    return;
-  }
-  // torchtitan's policy (fsdp.py): pipeline stages keep their weights whole.
-  p.reshard_after_forward =
-      static_cast<int>(r.take("plan.sharding.reshard_after_forward", part.reshard_after_forward,
-                              std::int64_t{p.pp == 1 ? 1 : 0}, preset));
-  p.prefetch =
-      static_cast<int>(r.take("plan.sharding.prefetch", part.prefetch, std::int64_t{1}, preset));
-  p.forward_prefetch = part.prefetch ? p.prefetch : 0;
-  check_sharded_weights(s, rules, r, p);
-}
-
-void resolve_sharding(const Scenario& s, const FrameworkRules& rules, Resolver& r, ResolvedPlan& p,
-                      const std::string& preset) {
-  const PresetDefaults& d = defaults_of(s.plan.preset);
-  const ShardingPart& part = s.plan.sharding;
-  p.sharding = r.take("plan.sharding.kind", part.kind, d.sharding, preset);
-  const bool modern = s.stack.framework.find("bridge") != std::string::npos ||
-                      s.stack.framework.find("nemo") != std::string::npos;
-  const bool at_end = p.sharding == ShardingKind::zero1 && rules.zero1_reduces_at_end;
-  p.overlap_grad_reduce = r.take("plan.sharding.overlap_grad_reduce", part.overlap_grad_reduce,
-                                 !at_end && (d.overlap_grad_reduce || modern), preset);
-  p.overlap_param_gather = r.take("plan.sharding.overlap_param_gather", part.overlap_param_gather,
-                                  d.overlap_param_gather || modern, preset);
-  if (p.sharding == ShardingKind::none) p.overlap_param_gather = false;
-  resolve_shard_groups(s, rules, r, p, preset);
-  const std::int64_t bucket = std::max(rules.default_bucket, rules.bucket_per_dp * p.dp);
-  p.bucket = r.take("plan.sharding.bucket", part.bucket, bucket, "framework rule " + rules.name);
 }
 
 void resolve_precision(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {

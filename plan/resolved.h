@@ -31,6 +31,7 @@ struct ResolvedPlan {
   int reshard_after_forward = 1;  // 0: weights stay whole until backward; 1: not; k: 1/k stays
   int prefetch = 1, forward_prefetch = 0;  // sharded units gathered ahead of the one in use, in
                                            // backward and in forward
+  bool separate_reduce_group = false;      // their gradients' reductions have a communicator
   bool overlap_grad_reduce = false, overlap_param_gather = false;
   std::int64_t bucket = 0;  // elements
   RecomputeKind recompute = RecomputeKind::none;

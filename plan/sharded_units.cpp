@@ -8,6 +8,30 @@
 
 namespace windtunnel {
 
+namespace {
+
+/// Ops drafted meanwhile are of this phase and, for a layer's unit, of its layer.
+class Drafting {
+ public:
+  Drafting(RoleDraft& d, const Bucket& b, Phase phase) : d_(d), phase_(d.phase), layer_(d.layer) {
+    d.phase = phase;
+    d.layer = static_cast<std::int16_t>(b.key >= 0 ? b.key : -1);
+  }
+  Drafting(const Drafting&) = delete;
+  Drafting& operator=(const Drafting&) = delete;
+  ~Drafting() {
+    d_.phase = phase_;
+    d_.layer = layer_;
+  }
+
+ private:
+  RoleDraft& d_;
+  Phase phase_;
+  std::int16_t layer_;
+};
+
+}  // namespace
+
 ShardedUnits::ShardedUnits(RoleDraft& draft, ChunkParameters& parameters)
     : d_(draft), parameters_(parameters) {}
 
@@ -66,10 +90,12 @@ void ShardedUnits::order(Stream from, Stream to, When when) {
 
 /// Shards are what the optimizer made of them: gathers stand behind it.
 void ShardedUnits::begin_forward() {
+  forward_ = true;
   if (active()) order(Stream::compute, gather_stream(), When::always);
 }
 
 void ShardedUnits::end_forward() {
+  forward_ = false;
   if (!active()) return;
   if (copied_last_) free_buffer(*copied_last_);
   copied_last_.reset();
@@ -94,7 +120,7 @@ void ShardedUnits::enter(int part) {
     if (!units_[unit].issued) issue(unit);
     await(unit);
   }
-  if (forward()) {
+  if (forward_) {
     for (std::size_t n = 1; n <= ahead_in_forward() && unit + n < units_.size(); ++n)
       prefetch(unit + n);
     return;
@@ -107,7 +133,7 @@ void ShardedUnits::enter(int part) {
     d_.take(b.grads, When::first_micro_batch);
     d_.kernel({.kernel = Kernel::zero,
                .dims = {b.elements},
-               .module = Module::optimizer,
+               .module = b.module,
                .when = When::first_micro_batch},
               {}, {b.grads});
   }
@@ -123,7 +149,7 @@ void ShardedUnits::leave(int part) {
   if (++units_[unit].left < units_[unit].parts) return;
   units_[unit].left = 0;
   units_[unit].entered = false;
-  if (forward()) {
+  if (forward_) {
     forward_order_.push_back(unit);
     if (stays(unit)) return;
     keep_part(unit);
@@ -144,8 +170,7 @@ void ShardedUnits::issue(std::size_t unit) {
   Bucket& b = parameters_.buckets()[unit];
   if (d_.rules().units.unshard == UnshardKind::host_limited) free_released(1);
   u.issued = true;
-  const Phase phase = d_.phase;
-  d_.phase = Phase::param_sync;
+  const Drafting drafting(d_, b, Phase::param_sync);
   const When when = gather_when(unit);
   const Stream stream = gather_stream();
   SlotId whole = b.weights;
@@ -155,7 +180,7 @@ void ShardedUnits::issue(std::size_t unit) {
   } else {
     d_.take(b.weights, when);
   }
-  const bool from_kept = b.kept_part != kNone && !forward();
+  const bool from_kept = b.kept_part != kNone && !forward_;
   const int ways = from_kept ? d_.plan().reshard_after_forward : d_.plan().shard_degree;
   const SlotId source = from_kept ? b.kept_part : b.weight_shard;
   const bool casts = d_.slot(source).dtype != d_.slot(whole).dtype;
@@ -166,7 +191,7 @@ void ShardedUnits::issue(std::size_t unit) {
     d_.slot(own).dp_ways = ways;
     d_.kernel({.kernel = casts ? Kernel::cast : Kernel::copy,
                .dims = {b.elements / ways},
-               .module = Module::optimizer,
+               .module = b.module,
                .stream = stream,
                .when = when},
               {source}, {own});
@@ -175,24 +200,21 @@ void ShardedUnits::issue(std::size_t unit) {
                  .reduce = ReduceOp::none,
                  .comm = d_.comm(from_kept ? "dp_part" : shard_comm(d_)),
                  .stream = stream,
-                 .module = Module::optimizer,
+                 .module = b.module,
                  .when = when},
                 own, whole, b.elements);
   if (stream != Stream::compute) d_.record(b.gathered, stream, when);
-  d_.phase = phase;
 }
 
 void ShardedUnits::await(std::size_t unit) {
-  const Phase phase = d_.phase;
-  d_.phase = Phase::param_sync;
   const Bucket& b = parameters_.buckets()[unit];
+  const Drafting drafting(d_, b, Phase::param_sync);
   OperandList read;  // by the gather: the shards stay, what was kept from forward does not
-  if (b.kept_part != kNone && !forward()) read.push_back(b.kept_part);
+  if (b.kept_part != kNone && !forward_) read.push_back(b.kept_part);
   if (gather_stream() != Stream::compute)
     d_.wait(b.gathered, Stream::compute, read, gather_when(unit));
   if (units_[unit].buffer != kNone) copy_out(unit);
   units_[unit].whole = true;
-  d_.phase = phase;
 }
 
 void ShardedUnits::copy_out(std::size_t unit) {
@@ -201,14 +223,13 @@ void ShardedUnits::copy_out(std::size_t unit) {
   const When when = gather_when(unit);
   if (copied_last_) free_buffer(*std::exchange(copied_last_, std::nullopt));
   d_.take(b.weights, when);
-  d_.kernel(
-      {.kernel = Kernel::copy, .dims = {b.elements}, .module = Module::optimizer, .when = when},
-      {u.buffer}, {b.weights});
+  d_.kernel({.kernel = Kernel::copy, .dims = {b.elements}, .module = b.module, .when = when},
+            {u.buffer}, {b.weights});
   u.copied = d_.event("copied_out", false);
   if (gather_stream() != Stream::compute) d_.record(u.copied, Stream::compute, when);
   // In forward the buffer stays until the next unit's copy, so that its gather overlaps this one's
   // kernels and no more than two buffers are there.
-  if (forward()) {
+  if (forward_) {
     copied_last_ = unit;
   } else {
     free_buffer(unit);
@@ -232,8 +253,7 @@ void ShardedUnits::keep_part(std::size_t unit) {
   const SlotId own = d_.view(b.weights, "own_part", 0, n);
   d_.slot(own).dp_stride = n;
   d_.slot(own).dp_ways = ways;
-  d_.kernel({.kernel = Kernel::copy, .dims = {n}, .module = Module::optimizer}, {own},
-            {b.kept_part});
+  d_.kernel({.kernel = Kernel::copy, .dims = {n}, .module = b.module}, {own}, {b.kept_part});
 }
 
 void ShardedUnits::release(std::size_t unit, When when) {
@@ -279,8 +299,7 @@ void ShardedUnits::reduce(std::size_t unit) {
   const When when = reduce_when();
   Bucket& b = parameters_.buckets()[unit];
   if (in_flight_) await_reduction(d_, parameters_.buckets()[*in_flight_], when);
-  const Phase phase = d_.phase;
-  d_.phase = Phase::grad_sync;
+  const Drafting drafting(d_, b, Phase::grad_sync);
   OperandList grads;
   if (b.grads != kNone) {
     grads.push_back(d_.view(b.grads, "whole_grads", 0, b.filled));
@@ -288,11 +307,9 @@ void ShardedUnits::reduce(std::size_t unit) {
     for (const ParameterId id : b.parameters) grads.push_back(parameters_.slots(id).grad);
   }
   b.reduce_input = d_.tensor("reduce_input", b.elements, d_.plan().grads, Category::comm_buffers);
-  d_.kernel(
-      {.kernel = Kernel::pack, .dims = {b.elements}, .module = Module::optimizer, .when = when},
-      grads, {b.reduce_input});
+  d_.kernel({.kernel = Kernel::pack, .dims = {b.elements}, .module = b.module, .when = when}, grads,
+            {b.reduce_input});
   if (b.grads != kNone) d_.give_back(b.grads, when);
-  d_.phase = phase;
   reduce_to_shard(d_, b, when);
   in_flight_ = unit;
 }

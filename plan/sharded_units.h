@@ -54,7 +54,6 @@ class ShardedUnits {
     std::uint32_t copied = kNone, released = kNone;  // events
   };
 
-  bool forward() const { return d_.phase == Phase::forward; }
   bool active() const { return d_.plan().shards_weights(); }
   std::size_t index_of(int part) const;
   /// Whether weights stay whole between forward and backward of a micro-batch.
@@ -77,6 +76,7 @@ class ShardedUnits {
 
   RoleDraft& d_;
   ChunkParameters& parameters_;
+  bool forward_ = true;                     // the pass that is drafted
   std::vector<Unit> units_;                 // as parameters' buckets
   std::vector<std::size_t> forward_order_;  // as units are left
   std::optional<std::size_t> copied_last_;  // forward: its buffer is still there

@@ -38,6 +38,11 @@ std::string collective_name(Collective c) {
   return "";
 }
 
+bool is_of_an_end(const Op& op) {
+  const bool syncs = op.phase == Phase::param_sync || op.phase == Phase::grad_sync;
+  return syncs && (op.module == Module::embedding || op.module == Module::head);
+}
+
 Seconds op_cost(const UnitCosts& unit, const Op& op, bool carries_layer) {
   switch (op.kind) {
     case OpKind::compute:
@@ -47,8 +52,9 @@ Seconds op_cost(const UnitCosts& unit, const Op& op, bool carries_layer) {
     case OpKind::host_work:
       return unit.otherwise;
     case OpKind::collective:
-      // One number (gradient norm, loss) is not a payload of its kind.
-      if (op.elements == 1) return unit.otherwise;
+      // One number (gradient norm, loss) is not a payload of its kind, and the sharded ends of the
+      // model are no layers.
+      if (op.elements == 1 || is_of_an_end(op)) return unit.otherwise;
       return named(unit.collective, collective_name(op.collective), unit.otherwise);
     case OpKind::send:
       return unit.hop;
@@ -75,7 +81,7 @@ PricedProgram price_unit(const Program& program, const Cluster& cluster) {
     for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
       const Op& op = program.ops[i];
       const bool layer_work = op.kind == OpKind::compute && op.layer >= 0 &&
-                              op.phase != Phase::optimizer && op.phase != Phase::grad_sync;
+                              (op.phase == Phase::forward || op.phase == Phase::backward);
       const bool first = layer_work && seen.insert({op.layer, op.phase, op.recompute}).second;
       // Recomputing part of a layer is free here: F stands for a whole forward.
       const bool carries = first && (!op.recompute || wholly_recomputed.contains(op.layer));

@@ -136,6 +136,7 @@ struct ShardingPart {
   std::optional<bool> overlap_param_gather;
   std::optional<std::int64_t> bucket;    // elements; nullopt: auto
   std::optional<std::int64_t> prefetch;  // nullopt: auto
+  std::optional<bool> separate_reduce_group;
 };
 
 struct RecomputePart {

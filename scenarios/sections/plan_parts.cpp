@@ -40,6 +40,7 @@ constexpr Key<ShardingPart> kShardingKeys[] = {
     {"overlap_param_gather", set<&ShardingPart::overlap_param_gather, boolean>},
     {"bucket", set_or_auto<&ShardingPart::bucket, positive>},
     {"prefetch", set_or_auto<&ShardingPart::prefetch, not_negative>},
+    {"separate_reduce_group", set<&ShardingPart::separate_reduce_group, boolean>},
 };
 
 /// all | N | every N
