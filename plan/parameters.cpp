@@ -68,9 +68,8 @@ void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
     if (tied) close();
     members.push_back(i);
     elements += local_elements(requests_[i].param, d.plan().tp);
-    const std::int64_t full = buckets_.empty() && d.rules().first_bucket > 0
-                                  ? std::min(d.rules().first_bucket, d.plan().bucket)
-                                  : d.plan().bucket;
+    const bool first = buckets_.empty() && d.plan().first_bucket > 0;
+    const std::int64_t full = first ? d.plan().first_bucket : d.plan().bucket;
     if (tied || (!one_bucket && elements >= full)) close();
     if (tied) buckets_.back().tied = true;
   }
