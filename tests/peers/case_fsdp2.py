@@ -50,16 +50,16 @@ def sharded(model, options, world):
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     common = {"mesh": init_device_mesh("cpu", shape, mesh_dim_names=names), "mp_policy": policy}
     if options.get("checkpoint"):
-        for i, layer in enumerate(model.layers):
+        for i, layer in list(model.layers.items()):
             model.layers[i] = checkpoint_wrapper(layer)
     if options.get("units") == "titan":
         fully_shard(model.embedding, **common, reshard_after_forward=reshard)
         fully_shard([model.norm, model.head], **common, reshard_after_forward=False)
-    for layer in model.layers:
+    for layer in model.layers.values():
         fully_shard(layer, **common, reshard_after_forward=reshard)
     fully_shard(model, **common)
     if ahead := options.get("prefetch"):
-        layers = list(model.layers)
+        layers = list(model.layers.values())
         for i, layer in enumerate(layers):
             layer.set_modules_to_forward_prefetch(layers[i + 1 : i + 1 + ahead])
             layer.set_modules_to_backward_prefetch(layers[max(0, i - ahead) : i][::-1])

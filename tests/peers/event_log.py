@@ -69,6 +69,7 @@ class EventLog(TorchDispatchMode):
         super().__init__()
         self.lines = []
         self.labels = []  # innermost last: (unit, flag)
+        self.transfers = []  # the (unit, flag) of the sends and receives to come
         self.group_names = {}  # ranks: name, for groups that differ by rank but play one part
         self.collectives = 0
         self.on = True
@@ -125,10 +126,12 @@ class EventLog(TorchDispatchMode):
         elements = sum(t.numel() for t in tensors) * (len(ranks) if local else 1)
         dtype = SHORT[tensors[0].dtype] if tensors else "-"
         unit, flag = self.labels[-1] if self.labels else ("-", "")
+        if kind in ("send", "recv") and self.transfers:
+            unit, flag = self.transfers.pop(0)
         members = ",".join(str(r) for r in ranks)
         words = [kind, unit, str(elements), dtype, self.group_names.get(members, members)]
         if kind in ("send", "recv"):
-            words.append(f"peer={ranks[arguments.get('dst', arguments.get('src'))]}")
+            words.append(f"peer={arguments.get('dst', arguments.get('src'))}")
         elif table is C10D and arguments.get("asyncOp", arguments.get("async_op", True)):
             words.append("async")
         if flag:

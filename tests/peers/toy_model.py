@@ -121,13 +121,13 @@ class Toy(nn.Module):
         super().__init__()
         last = sizes.layers if last is None else last
         self.embedding = Embedding(sizes, log) if first == 0 else None
-        self.layers = nn.ModuleList(Layer(i, sizes, log) for i in range(first, last))
+        self.layers = nn.ModuleDict({str(i): Layer(i, sizes, log) for i in range(first, last)})
         self.norm = Norm(sizes, log) if last == sizes.layers else None
         self.head = Head(sizes, log) if last == sizes.layers else None
 
     def forward(self, x):
         x = self.embedding(x) if self.embedding is not None else x
-        for layer in self.layers:
+        for layer in self.layers.values():
             x = layer(x)
         return self.head(self.norm(x)) if self.head is not None else x
 
