@@ -42,36 +42,34 @@ class Mark(torch.autograd.Function):
         return grad, None, None, None
 
 
-class Marked(nn.Module):
+class Marked:
     """A module that marks the begin and the end of its forward and backward."""
 
-    def __init__(self, name, log):
-        super().__init__()
+    def named(self, name, log):
         self.mark_name, self.log = name, log
+        return self
 
-    def begin(self, x):
+    def begin(self, x, part=""):
+        name = self.mark_name + part
         if not x.requires_grad:  # tokens: nothing to hang a backward mark on
-            self.log(f"F> {self.mark_name}")
+            self.log(f"F> {name}")
             return x
-        return Mark.apply(x, self.log, f"F> {self.mark_name}", f"B< {self.mark_name}")
+        return Mark.apply(x, self.log, f"F> {name}", f"B< {name}")
 
-    def end(self, x):
-        return Mark.apply(x, self.log, f"F< {self.mark_name}", f"B> {self.mark_name}")
+    def end(self, x, part=""):
+        name = self.mark_name + part
+        return Mark.apply(x, self.log, f"F< {name}", f"B> {name}")
 
 
-class Embedding(Marked):
-    def __init__(self, sizes, log):
-        super().__init__("embedding", log)
-        self.weight = nn.Parameter(torch.randn(sizes.vocab, sizes.hidden) * 0.02)
-
+class Embedding(Marked, nn.Embedding):
     def forward(self, tokens):
-        return self.end(functional.embedding(self.begin(tokens), self.weight))
+        return self.end(super().forward(self.begin(tokens)))
 
 
-class Layer(Marked):
-    def __init__(self, index, sizes, log):
-        super().__init__(f"layers.{index}", log)
-        self.sizes = sizes
+class Layer(Marked, nn.Module):
+    def __init__(self, sizes, parts=False):
+        super().__init__()
+        self.sizes, self.parts = sizes, parts
         h, d = sizes.hidden, sizes.head_dim
         self.norm1 = nn.RMSNorm(h)
         self.qkv = nn.Linear(h, (sizes.heads + 2 * sizes.kv_heads) * d, bias=False)
@@ -88,42 +86,42 @@ class Layer(Marked):
         scores = (q @ k.transpose(-1, -2)).softmax(-1)
         return self.o((scores @ v).transpose(1, 2).flatten(2))
 
-    def forward(self, x):
-        x = self.begin(x)
-        x = x + self.attention(self.norm1(x))
-        gate, up = self.gate_up(self.norm2(x)).chunk(2, dim=-1)
-        return self.end(x + self.down(functional.silu(gate) * up))
+    def mlp(self, x):
+        gate, up = self.gate_up(x).chunk(2, dim=-1)
+        return self.down(functional.silu(gate) * up)
 
-
-class Norm(Marked):
-    def __init__(self, sizes, log):
-        super().__init__("norm", log)
-        self.weight = nn.Parameter(torch.ones(sizes.hidden))
+    def part(self, name, function, x):
+        return self.end(function(self.begin(x, name)), name) if self.parts else function(x)
 
     def forward(self, x):
         x = self.begin(x)
-        return self.end(functional.rms_norm(x, (x.size(-1),), self.weight))
+        x = x + self.part(".attention", self.attention, self.norm1(x))
+        return self.end(x + self.part(".mlp", self.mlp, self.norm2(x)))
 
 
-class Head(Marked):
-    def __init__(self, sizes, log):
-        super().__init__("head", log)
-        self.weight = nn.Parameter(torch.randn(sizes.vocab, sizes.hidden) * 0.02)
-
+class Norm(Marked, nn.RMSNorm):
     def forward(self, x):
-        return self.end(functional.linear(self.begin(x), self.weight))
+        return self.end(super().forward(self.begin(x)))
+
+
+class Head(Marked, nn.Linear):
+    def forward(self, x):
+        return self.end(super().forward(self.begin(x)))
 
 
 class Toy(nn.Module):
     """The whole model, or a pipeline stage of it: layers [first, last), the ends where they belong."""
 
-    def __init__(self, sizes, log, first=0, last=None):
+    def __init__(self, sizes, log, first=0, last=None, parts=False):
         super().__init__()
         last = sizes.layers if last is None else last
-        self.embedding = Embedding(sizes, log) if first == 0 else None
-        self.layers = nn.ModuleDict({str(i): Layer(i, sizes, log) for i in range(first, last)})
-        self.norm = Norm(sizes, log) if last == sizes.layers else None
-        self.head = Head(sizes, log) if last == sizes.layers else None
+        h, ends = sizes.hidden, last == sizes.layers
+        self.embedding = (Embedding(sizes.vocab, h).named("embedding", log) if first == 0
+                          else None)
+        self.layers = nn.ModuleDict({str(i): Layer(sizes, parts).named(f"layers.{i}", log)
+                                     for i in range(first, last)})
+        self.norm = Norm(h).named("norm", log) if ends else None
+        self.head = Head(h, sizes.vocab, bias=False).named("head", log) if ends else None
 
     def forward(self, x):
         x = self.embedding(x) if self.embedding is not None else x
