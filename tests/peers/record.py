@@ -5,7 +5,8 @@ import importlib
 import os
 import sys
 
-CASES = ["fsdp2", "ddp", "pipeline_lists", "pipeline_run", "fsdp1", "tensor_parallel", "counts"]
+CASES = ["fsdp2", "ddp", "pipeline_lists", "pipeline_run", "fsdp1", "zero1", "tensor_parallel",
+         "counts"]
 
 
 def main():
