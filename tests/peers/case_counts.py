@@ -1,7 +1,7 @@
 """Parameter counts of the zoo's models, from transformers on the meta device: nothing is loaded.
 
-The configs are the published config.json values that decide a shape. Active parameters are all but the
-routed experts that a token does not visit; embeddings and head count.
+The configs are the published config.json values that decide a shape. Active parameters are all but
+the routed experts that a token does not visit; embeddings and head count.
 """
 
 import math
@@ -77,10 +77,11 @@ def count(values):
         chosen = values["num_experts_per_tok"]
         result["active"] = total - routed + routed * chosen // experts
         result["routed_experts"] = routed
-    result["embedding"] = model.get_input_embeddings().weight.numel()
-    result["tied"] = model.get_input_embeddings().weight is model.get_output_embeddings().weight
-    result["tensors"] = {f"{kind} {'x'.join(map(str, shape))}":
-                         f"{number} * {math.prod(shape)}" for (kind, shape), number in kinds.items()}
+    embedding = model.get_input_embeddings().weight
+    result["embedding"] = embedding.numel()
+    result["tied"] = embedding is model.get_output_embeddings().weight
+    result["tensors"] = {f"{kind} {'x'.join(map(str, shape))}": f"{number} * {math.prod(shape)}"
+                         for (kind, shape), number in kinds.items()}
     return {**result, "config": " ".join(f"{k}={v}" for k, v in values.items())}
 
 

@@ -1,8 +1,8 @@
-"""DistributedDataParallel over 2 and 4 ranks: which parameters share a bucket, and when it is reduced.
+"""DistributedDataParallel over 2 and 4 ranks: what is in a bucket, and when it is reduced.
 
 The log shows each all-reduce between the marks of the backward; `ready p` is the gradient of
 parameter p accumulated, before the reducer's own hook for it. What is in a bucket is asked of a
-second run of the same variant with a communication hook, which sees the buckets but changes nothing in them.
+second run of the same variant with a communication hook, which sees the buckets and leaves them.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from event_log import EventLog, count_missed
 from launch import by_rank, run_ranks, steps_of, write
 from toy_model import Sizes, Toy, loss_of, tokens_and_targets
 
-# Wide enough for the 1 MiB first bucket to hold some but not all of the parameters: 3.7 MB in fp32.
+# Wide enough for the 1 MiB first bucket to hold some but not all of the parameters: 2.5 MB in fp32.
 WIDE = Sizes(layers=4, hidden=128, ffn=192, heads=4, kv_heads=2, head_dim=32, vocab=512)
 STEPS = 3  # the buckets of step 0 are not those of later steps
 
@@ -104,7 +104,8 @@ def run(rank, world, variants):
 def record_one(name, world, variants):
     results = run_ranks(world, run, {"variants": variants})
     write(name, {
-        "ranks": world, "backend": "gloo", "first_bucket_bytes": dist._DEFAULT_FIRST_BUCKET_BYTES,
+        "ranks": world, "backend": "gloo", "model": str(Sizes()),
+        "first_bucket_bytes": dist._DEFAULT_FIRST_BUCKET_BYTES,
         "variants": {v: {
             "options": {k: str(o) for k, o in options.items()},
             **{k: results[0][v][k] for k in results[0][v] if k != "events"},

@@ -1,4 +1,4 @@
-"""FullyShardedDataParallel (FSDP1) over 2 ranks: one flat parameter per layer, the rest in the root."""
+"""FullyShardedDataParallel (FSDP1) over 2 ranks: a flat parameter per layer, the rest in the root."""
 
 import functools
 
@@ -125,7 +125,7 @@ def run(rank, world, variants):
 def record():
     results = run_ranks(2, run, {"variants": VARIANTS})
     write("fsdp1_2", {
-        "ranks": 2, "backend": "gloo",
+        "ranks": 2, "backend": "gloo", "model": str(Sizes()),
         "policy": "parameters fp32, param_dtype bf16, reduce_dtype fp32, use_orig_params",
         "variants": {v: {"options": {k: str(o) for k, o in options.items()},
                          "events": by_rank(results, lambda r: r[v])}

@@ -10,8 +10,8 @@ from event_log import EventLog, count_missed
 from launch import by_rank, run_ranks, steps_of, write
 from toy_model import UNEVEN, Sizes, Toy, loss_of, tokens_and_targets
 
-# units: root = one unit per layer, the rest in the root. titan = embedding and norm + head are units
-# of their own, as torchtitan does it; the last one is not resharded after the forward.
+# units: root = one unit per layer, the rest in the root. titan = embedding and norm + head are
+# units of their own, as torchtitan does it; the last one is not resharded after the forward.
 VARIANTS = {
     "root_reshard": {},
     "root_keep": {"reshard": False},
@@ -134,7 +134,7 @@ def run(rank, world, variants, streams):
 def record_one(name, world, variants, streams):
     results = run_ranks(world, run, {"variants": variants, "streams": streams})
     write(name, {
-        "ranks": world, "backend": "gloo",
+        "ranks": world, "backend": "gloo", "model": str(Sizes()),
         "policy": "parameters fp32, param_dtype bf16, reduce_dtype fp32",
         "variants": {v: {
             "options": {k: str(o) for k, o in options.items()},

@@ -1,4 +1,4 @@
-"""The action lists of torch.distributed.pipelining's schedules, from the schedules alone: nothing runs.
+"""The action lists of torch.distributed.pipelining's schedules, from the schedules alone.
 
 `compute` is what a schedule writes; `with_comms` is what the runtime executes after its passes add
 UNSHARD, RESHARD, REDUCE_GRAD, SEND, RECV and their waits. The two single-stage schedules have no

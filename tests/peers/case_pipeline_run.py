@@ -84,6 +84,7 @@ def record_one(name, world, variants, dp):
                        "micro_batches": micro_batches,
                        "events": by_rank(results, lambda r: r[v])}
     write(name, {"ranks": world, "pp": world // dp, "dp": dp, "backend": "gloo",
+                 "model": str(Sizes()),
                  "groups": {"dp": ["0,1", "2,3"], "pp": ["0,2", "1,3"]} if dp > 1 else {},
                  "variants": variants})
 

@@ -1,4 +1,4 @@
-"""DTensor tensor parallelism over 2 ranks: parallelize_module, without and with SequenceParallel."""
+"""Tensor parallelism by DTensor over 2 ranks, without and with SequenceParallel."""
 
 import contextlib
 import dataclasses

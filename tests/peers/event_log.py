@@ -2,7 +2,7 @@
 
 Collectives are seen in the dispatcher (c10d::* and _c10d_functional::*), below every Python and C++
 entry, so DDP's reducer, FSDP and DTensor are seen alike. `count_missed` asks the profiler whether
-that is true: with the log on, each operation passes the dispatcher twice, and once if it was missed.
+that is true: with the log on, an operation passes the dispatcher twice, and once if missed.
 """
 
 import contextlib
@@ -150,7 +150,7 @@ def count_missed(log):
     functional = sum(e.count for e in profiler.key_averages()
                      if e.key.startswith("_c10d_functional::") and not e.key.endswith(WAITS))
     logged = log.collectives - before
-    # c10d from the dispatcher: twice. Functional: itself twice, and the c10d operation below it once.
+    # c10d from the dispatcher: twice. Functional: itself twice, the c10d operation below it once.
     functional_logged = functional // 2
     if seen != 2 * (logged - functional_logged) + functional_logged:
-        raise AssertionError(f"{logged} logged ({functional_logged} functional), profiler saw {seen}")
+        raise AssertionError(f"{logged} logged, {functional_logged} functional; profiler: {seen}")

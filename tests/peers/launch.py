@@ -1,4 +1,4 @@
-"""Runs a function on n ranks, each a process of its own, and writes what they logged as one JSON file.
+"""Runs a function on n ranks, each a process, and writes what they logged as one JSON file.
 
 Equal logs are stored once, and a section equal to the one of the step before as "same as".
 """
@@ -35,7 +35,7 @@ def worker(rank, world, port, function, options, queue):
 
 
 def run_ranks(world, function, options, timeout_s=120):
-    """{rank: what function(rank, world, **options) returned}; raises with a rank's own traceback."""
+    """{rank: what function(rank, world, **options) returned}; raises with a rank's traceback."""
     context = mp.get_context("spawn")
     queue = context.Queue()
     port = free_port()

@@ -1,4 +1,4 @@
-"""Writes a pipeline stage's computations, sends, receives and waits into the log as stage.micro_batch."""
+"""Logs what a pipeline stage computes, sends, receives and waits for, as stage.micro_batch."""
 
 import functools
 

@@ -110,7 +110,7 @@ class Head(Marked, nn.Linear):
 
 
 class Toy(nn.Module):
-    """The whole model, or a pipeline stage of it: layers [first, last), the ends where they belong."""
+    """The whole model, or a stage of it: layers [first, last), and the ends that belong to them."""
 
     def __init__(self, sizes, log, first=0, last=None, parts=False):
         super().__init__()
