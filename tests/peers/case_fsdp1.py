@@ -1,4 +1,4 @@
-"""FullyShardedDataParallel (FSDP1) over 2 ranks: a flat parameter per layer, the rest in the root."""
+"""FullyShardedDataParallel (FSDP1) over 2 ranks: a unit per layer, the rest in the root."""
 
 import functools
 
