@@ -112,6 +112,8 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
   for (const ParameterId id : members) bucket_of_[id] = buckets_.size();
   if (d.plan().overlap_grad_reduce && d.comm("dp") != kNone)
     b.reduced = d.event("reduced" + suffix, false);
+  if (b.reduced != kNone && (d.plan().shards_grads() || d.plan().shards_weights()))
+    b.scattered = d.event("scattered" + suffix, false);
   if (d.plan().overlap_param_gather && d.plan().shards_states())
     b.gathered = d.event("gathered" + suffix, false);
   buckets_.push_back(std::move(b));
@@ -216,7 +218,7 @@ void ChunkParameters::gradient_drafted(RoleDraft& d, ParameterId id) {
   }
   if (b.waiting > 0 || d.plan().shards_weights()) return;  // units are reduced as they are left
   if (d.plan().shards_grads()) {
-    end_backward(d);
+    if (in_flight_) await_reduction(d, buckets_[*in_flight_], {.when = When::always});
     reduce_to_shard(d, b, When::always);
     in_flight_ = bucket_of_[id];
   } else if (b.reduced != kNone) {
@@ -226,7 +228,7 @@ void ChunkParameters::gradient_drafted(RoleDraft& d, ParameterId id) {
 
 void ChunkParameters::end_backward(RoleDraft& d) {
   if (!in_flight_) return;
-  await_reduction(d, buckets_[*in_flight_], When::always);
+  await_reduction(d, buckets_[*in_flight_], {.when = When::always, .shards = true});
   in_flight_.reset();
 }
 
