@@ -1,6 +1,7 @@
 #include "plan/parameters.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "plan/bucket_reduction.h"
@@ -217,10 +218,31 @@ void ChunkParameters::gradient_drafted(RoleDraft& d, ParameterId id) {
     }
   }
   if (b.waiting > 0 || d.plan().shards_weights()) return;  // units are reduced as they are left
+  if (deferred_ != nullptr) {
+    put_off_.push_back(bucket_of_[id]);
+  } else {
+    bucket_ready(d, bucket_of_[id]);
+  }
+}
+
+void ChunkParameters::start_put_off_reductions(RoleDraft& d) {
+  for (const std::size_t index : std::exchange(put_off_, {})) bucket_ready(d, index);
+}
+
+void ChunkParameters::restart_backward() {
+  drafted_.assign(requests_.size(), 0);
+  for (Bucket& b : buckets_) {
+    b.waiting = 0;
+    for (const ParameterId id : b.parameters) b.waiting += requests_[id].contributions;
+  }
+}
+
+void ChunkParameters::bucket_ready(RoleDraft& d, std::size_t index) {
+  Bucket& b = buckets_[index];
   if (d.plan().shards_grads()) {
     if (in_flight_) await_reduction(d, buckets_[*in_flight_], {.when = When::always});
     reduce_to_shard(d, b, When::always);
-    in_flight_ = bucket_of_[id];
+    in_flight_ = index;
   } else if (b.reduced != kNone) {
     reduce_beside_backward(d, b);
   }

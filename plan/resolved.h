@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plan/frameworks/framework.h"
+#include "plan/schedules/placement.h"
 #include "scenarios/scenario.h"
 
 namespace windtunnel {
@@ -23,6 +24,8 @@ struct ResolvedPlan {
   bool sequence_parallel = false;
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   int virtual_stages = 1;
+  ChunkPlacement placement = ChunkPlacement::loop;
+  bool splits_backward = false;  // some backwards run as input gradient and weight gradient
   int micro_batch_group = 1;
   std::vector<int> layers_per_chunk;  // pp * virtual_stages entries, in model order
   std::int64_t micro_batches = 1;     // per replica and step

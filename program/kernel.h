@@ -62,6 +62,7 @@ enum class Kernel : std::uint8_t {
   scale,
   accumulate,
   pack,
+  hand_over,
   // loss
   ce_max,
   ce_partial,
