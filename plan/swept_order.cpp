@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "core/check.h"
 
@@ -81,20 +82,30 @@ class Sweep {
   bool advance(int r) {
     Rank& own = rank(r);
     if (own.next == own.actions.size()) return false;
-    const ScheduleAction a = own.actions[own.next];
-    const int global = global_chunk(row_.placement, order_.shape, {.rank = r, .chunk = a.chunk});
-    if (!is_ready(a, global)) return false;
-    ++own.next;
-    own.calls.push_back({.call = call_of(a.kind), .chunk = a.chunk, .micro_batch = a.micro_batch});
-    if (a.kind == Kind::forward && global + 1 < chunks_) pass_on(r, a, global + 1);
-    if ((a.kind == Kind::backward || a.kind == Kind::input_grad) && global > 0)
-      pass_on(r, a, global - 1);
+    // What is woven together starts and ends together: both inputs before, both sends after.
+    const std::size_t end = own.next + (own.actions[own.next].overlaps_next ? 2 : 1);
+    for (std::size_t i = own.next; i < end; ++i) {
+      if (!is_ready(own.actions[i], global_of(r, own.actions[i]))) return false;
+    }
+    const std::size_t begin = std::exchange(own.next, end);
+    for (std::size_t i = begin; i < end; ++i) {
+      const ScheduleAction& a = own.actions[i];
+      own.calls.push_back(
+          {.call = call_of(a.kind), .chunk = a.chunk, .micro_batch = a.micro_batch});
+    }
+    for (std::size_t i = begin; i < end; ++i) pass_on(r, own.actions[i]);
     return true;
   }
 
-  /// Sends the action's result to global chunk `to`, or hands it over on this rank.
-  void pass_on(int r, const ScheduleAction& a, int to) {
+  int global_of(int r, const ScheduleAction& a) const {
+    return global_chunk(row_.placement, order_.shape, {.rank = r, .chunk = a.chunk});
+  }
+
+  /// Sends the action's result to the chunk that needs it, or hands it over on this rank.
+  void pass_on(int r, const ScheduleAction& a) {
     const bool forward = a.kind == Kind::forward;
+    const int to = global_of(r, a) + (forward ? 1 : -1);
+    if (a.kind == Kind::weight_grad || to < 0 || to == chunks_) return;
     const LocalChunk peer = local_chunk(row_.placement, order_.shape, to, a.micro_batch);
     const IssuedCall send{.call = forward ? ChunkCall::send_output : ChunkCall::send_grad,
                           .chunk = a.chunk,
