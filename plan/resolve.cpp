@@ -163,10 +163,12 @@ void resolve_precision(const Scenario& s, Resolver& r, ResolvedPlan& p, const st
   const bool half_grads =
       p.compute == Dtype::fp16 && !defaults_of(s.plan.preset).fp32_grads_with_fp16;
   const bool no_fp32_grads = s.stack.framework.find("aleph alpha") != std::string::npos;
+  // llm-foundry's FSDP reduces in the compute type (mixed_precision: PURE).
+  const bool pure = s.stack.framework.find("composer") != std::string::npos;
   p.grads = r.take("plan.precision.grads", part.grads,
-                   half && !half_grads && !no_fp32_grads ? Dtype::fp32
-                   : half                                ? p.compute
-                                                         : full,
+                   half && !half_grads && !no_fp32_grads && !pure ? Dtype::fp32
+                   : half                                         ? p.compute
+                                                                  : full,
                    preset);
   const bool wide = bits_of(p.params) >= 32;
   p.master = r.take("plan.precision.master", part.master, half && !wide ? Dtype::fp32 : Dtype::none,
@@ -180,9 +182,12 @@ void resolve_kernels(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
   p.attention_kernel = r.take("plan.kernels.attention", s.plan.attention_kernel,
                               default_attention_kernel(s, p.attention), "stack date and device");
   p.norm_kernel = r.take("plan.kernels.norm", s.plan.norm_kernel, NormKernel::fused, preset);
-  p.cross_entropy =
-      r.take("plan.logits.cross_entropy", s.plan.cross_entropy, CrossEntropyKind::plain, preset);
-  p.logits_fp32 = r.take("plan.logits.fp32", s.plan.logits_fp32, true, preset);
+  // llm-foundry's loss is FlashAttention's fused one on the logits as they are
+  // (models/mpt/modeling_mpt.py, fused_crossentropy).
+  const bool composer = s.stack.framework.find("composer") != std::string::npos;
+  const CrossEntropyKind loss = composer ? CrossEntropyKind::fused : CrossEntropyKind::plain;
+  p.cross_entropy = r.take("plan.logits.cross_entropy", s.plan.cross_entropy, loss, preset);
+  p.logits_fp32 = r.take("plan.logits.fp32", s.plan.logits_fp32, !composer, preset);
   p.compile = r.take("plan.compile", s.plan.compile, false, preset);
   p.optimizer = r.take("plan.optimizer", s.plan.optimizer, OptimizerKind::adamw, preset);
 }
