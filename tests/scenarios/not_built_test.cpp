@@ -26,7 +26,8 @@ INSTANTIATE_TEST_SUITE_P(
     Plan, NotBuilt,
     ::testing::Values(
         Case{"{cp: 2}", "`plan.cp`: 2 is not built yet"},
-        Case{"{pp: 4, schedule: {kind: zb_h1}}", "`plan.schedule.kind`: zb_h1 is not built yet"},
+        Case{"{pp: 4, schedule: {kind: dualpipe}}",
+             "`plan.schedule.kind`: dualpipe is not built yet"},
         Case{"{precision: {compute: nvfp4}}", "`plan.precision.compute`: nvfp4 is not built yet"},
         Case{"{precision: {fp8_recipe: delayed}}",
              "`plan.precision.fp8_recipe`: delayed is not built yet"},
