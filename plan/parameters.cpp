@@ -68,9 +68,8 @@ void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
     if (tied) close();
     members.push_back(i);
     elements += local_elements(requests_[i].param, d.plan().tp);
-    const std::int64_t full = buckets_.empty() && d.rules().first_bucket > 0
-                                  ? std::min(d.rules().first_bucket, d.plan().bucket)
-                                  : d.plan().bucket;
+    const bool first = buckets_.empty() && d.plan().first_bucket > 0;
+    const std::int64_t full = first ? d.plan().first_bucket : d.plan().bucket;
     if (tied || (!one_bucket && elements >= full)) close();
     if (tied) buckets_.back().tied = true;
   }
@@ -113,6 +112,8 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
   for (const ParameterId id : members) bucket_of_[id] = buckets_.size();
   if (d.plan().overlap_grad_reduce && d.comm("dp") != kNone)
     b.reduced = d.event("reduced" + suffix, false);
+  if (b.reduced != kNone && (d.plan().shards_grads() || d.plan().shards_weights()))
+    b.scattered = d.event("scattered" + suffix, false);
   if (d.plan().overlap_param_gather && d.plan().shards_states())
     b.gathered = d.event("gathered" + suffix, false);
   buckets_.push_back(std::move(b));
@@ -217,7 +218,7 @@ void ChunkParameters::gradient_drafted(RoleDraft& d, ParameterId id) {
   }
   if (b.waiting > 0 || d.plan().shards_weights()) return;  // units are reduced as they are left
   if (d.plan().shards_grads()) {
-    end_backward(d);
+    if (in_flight_) await_reduction(d, buckets_[*in_flight_], {.when = When::always});
     reduce_to_shard(d, b, When::always);
     in_flight_ = bucket_of_[id];
   } else if (b.reduced != kNone) {
@@ -227,7 +228,7 @@ void ChunkParameters::gradient_drafted(RoleDraft& d, ParameterId id) {
 
 void ChunkParameters::end_backward(RoleDraft& d) {
   if (!in_flight_) return;
-  await_reduction(d, buckets_[*in_flight_], When::always);
+  await_reduction(d, buckets_[*in_flight_], {.when = When::always, .shards = true});
   in_flight_.reset();
 }
 

@@ -33,7 +33,7 @@ struct ResolvedPlan {
                                            // backward and in forward
   bool separate_reduce_group = false;      // their gradients' reductions have a communicator
   bool overlap_grad_reduce = false, overlap_param_gather = false;
-  std::int64_t bucket = 0;  // elements
+  std::int64_t bucket = 0, first_bucket = 0;  // elements; 0: like the others
   RecomputeKind recompute = RecomputeKind::none;
   std::vector<RecomputeModule> recompute_modules;
   RecomputeLayers recompute_layers;

@@ -106,7 +106,8 @@ void ShardedUnits::end_backward() {
   if (!active()) return;
   if (d_.plan().accumulates_whole()) reduce_whole_gradients();
   const When when = reduce_when();
-  if (in_flight_) await_reduction(d_, parameters_.buckets()[*in_flight_], when);
+  if (in_flight_)
+    await_reduction(d_, parameters_.buckets()[*in_flight_], {.when = when, .shards = true});
   in_flight_.reset();
   free_released(0);
 }
@@ -298,7 +299,7 @@ When ShardedUnits::reduce_when() const {
 void ShardedUnits::reduce(std::size_t unit) {
   const When when = reduce_when();
   Bucket& b = parameters_.buckets()[unit];
-  if (in_flight_) await_reduction(d_, parameters_.buckets()[*in_flight_], when);
+  if (in_flight_) await_reduction(d_, parameters_.buckets()[*in_flight_], {.when = when});
   const Drafting drafting(d_, b, Phase::grad_sync);
   OperandList grads;
   if (b.grads != kNone) {
@@ -322,7 +323,7 @@ void ShardedUnits::reduce_whole_gradients() {
         {.comm = d_.comm("tp"), .module = Module::optimizer, .when = When::last_micro_batch}, grad,
         grad, d_.slot(grad).elements);
   }
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) reduce(unit);
+  for (std::size_t unit = units_.size(); unit-- > 0;) reduce(unit);
 }
 
 }  // namespace windtunnel

@@ -32,6 +32,9 @@ FrameworkRules pytorch_rules(const Scenario& s) {
                                            : fully_shard_rules(s);
   r.fuse_wgrad_accumulation = false;
   r.buckets_on_first_stage_only = false;
+  // Under sequence parallel a column-parallel layer keeps its gathered input
+  // (torch/distributed/tensor/parallel/style.py; tests/peers/recordings/tensor_parallel_2.json).
+  r.keep_gathered_input = true;
   const Dtype grads = s.plan.precision.grads.value_or(Dtype::fp32);
   r.first_bucket = kMebi * 8 / bits_of(grads);
   r.default_bucket = 25 * kMebi * 8 / bits_of(grads);
