@@ -108,8 +108,8 @@ SlowLinks::SlowLinks(const Program& program, const CompiledProgram& compiled,
         std::vector<Slow> links = slow_for(costs, op.comm, i);
         if (links.empty()) continue;
         const int peer = op.kind == OpKind::send ? op.peer : -1;
-        const auto [place, added] = known.try_emplace(
-            {role, op.comm, peer, std::move(links)}, static_cast<std::uint32_t>(tables_.size()));
+        const auto [place, added] = known.try_emplace({role, op.comm, peer, std::move(links)},
+                                                      static_cast<std::uint32_t>(tables_.size()));
         if (added) tables_.push_back(tables.of(role, op, std::get<3>(place->first)));
         of_op[i] = place->second;
       }

@@ -29,7 +29,7 @@ class SlowLinks {
  private:
   using Factors = std::vector<FactorQ16>;  // [lane]; empty: all 1
 
-  std::vector<Factors> tables_;  // the first: all 1
+  std::vector<Factors> tables_;                      // the first: all 1
   std::vector<std::vector<std::uint32_t>> of_role_;  // [role][op] index into tables_
 };
 

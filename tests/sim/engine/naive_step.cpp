@@ -86,8 +86,8 @@ class Walks {
     for (const SlowLink& slow : costs_.slow_links) {
       const bool in_group = std::find(group.begin(), group.end(), slow.rank) != group.end();
       if (slow.comm != op.comm || !in_group) continue;
-      most = std::max(most, slow.by_op == kNone ? slow.factor
-                                                : costs_.link_factors[slow.by_op][index]);
+      most = std::max(most,
+                      slow.by_op == kNone ? slow.factor : costs_.link_factors[slow.by_op][index]);
     }
     return scale_q16(price, to_q16(most));
   }

@@ -41,11 +41,10 @@ void slow_some(Toy& toy, std::uint64_t seed) {
     for (std::size_t i = 0; i < toy.program.ops.size(); ++i) {
       // The k-th of one role meets the k-th of another: they are slowed alike.
       const Op& op = toy.program.ops[i];
-      const bool several_roles = op.kind == OpKind::collective &&
-                                 (toy.program.comms[op.comm].axes & kAxisPp) != 0;
-      by_op.push_back(several_roles
-                          ? 1.5
-                          : 1.0 + 0.25 * static_cast<double>(counter_hash(seed, 2000, i) % 5));
+      const bool several_roles =
+          op.kind == OpKind::collective && (toy.program.comms[op.comm].axes & kAxisPp) != 0;
+      by_op.push_back(
+          several_roles ? 1.5 : 1.0 + 0.25 * static_cast<double>(counter_hash(seed, 2000, i) % 5));
     }
     toy.costs.slow_links.back().by_op = 0;
   }
