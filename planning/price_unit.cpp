@@ -43,14 +43,19 @@ bool is_of_an_end(const Op& op) {
   return syncs && (op.module == Module::embedding || op.module == Module::head);
 }
 
-Seconds op_cost(const UnitCosts& unit, const Op& op, bool carries_layer) {
+bool is_graph_launch(const Program& program, const Op& op) {
+  return op.kind == OpKind::host_work &&
+         program.shapes[op.shape].dims[0] == static_cast<std::int64_t>(HostItem::graph_launch);
+}
+
+Seconds op_cost(const UnitCosts& unit, const Op& op, bool carries_layer, bool launches_graph) {
   switch (op.kind) {
     case OpKind::compute:
       if (!carries_layer) return unit.otherwise;
       return op.phase == Phase::forward || op.recompute ? named(unit.layer, "F", unit.otherwise)
                                                         : backward_cost(unit);
     case OpKind::host_work:
-      return unit.otherwise;
+      return launches_graph ? unit.graph_launch : unit.otherwise;
     case OpKind::collective:
       // One number (gradient norm, loss) is not a payload of its kind, and the sharded ends of the
       // model are no layers.
@@ -85,7 +90,8 @@ PricedProgram price_unit(const Program& program, const Cluster& cluster) {
       const bool first = layer_work && seen.insert({op.layer, op.phase, op.recompute}).second;
       // Recomputing part of a layer is free here: F stands for a whole forward.
       const bool carries = first && (!op.recompute || wholly_recomputed.contains(op.layer));
-      seconds[i] = op_cost(unit, op, carries);
+      seconds[i] =
+          op_cost(unit, op, carries, is_graph_launch(program, op)) + graph_gap(op, unit.graph_gap);
     }
   }
   for (const Role& role : program.roles) {

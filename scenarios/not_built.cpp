@@ -114,9 +114,6 @@ constexpr Rule kRules[] = {
        return one_of(s.plan.cross_entropy, {CrossEntropyKind::chunked}, kCrossEntropyWords);
      },
      "plain and fused are"},
-    {"plan.cuda_graphs",
-     [](const Scenario& s) { return given(s.plan.cuda_graphs.value_or(false), "true"); },
-     "cuda_graphs: false"},
     {"plan.compile",
      [](const Scenario& s) { return given(s.plan.compile.value_or(false), "true"); },
      "compile: false"},
