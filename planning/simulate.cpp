@@ -89,6 +89,7 @@ void wait_for_input(StepReport& report, const Scenario& s) {
   if (auto& p = report.step_time_percentiles_s) {
     for (double* time : {&p->p50, &p->p90, &p->p99}) *time = with_input(*time);
   }
+  if (report.step_time_sound_s) report.step_time_sound_s = with_input(*report.step_time_sound_s);
   if (missing <= 0) return;
   fill_step_time(report, s, {device + missing});
   report.breakdown.input += missing;
