@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "plan/call_order.h"
+#include "plan/graph_capture.h"
 #include "plan/resolve.h"
 #include "plan/step_ends.h"
 #include "program/verify.h"
@@ -235,6 +236,7 @@ Program draft(const ResolvedScenario& s) {
   for (int rank = 0; rank < s.plan.pp; ++rank) {
     w.program.roles.push_back(lower_role(w, s, rank, calls[static_cast<std::size_t>(rank)]));
   }
+  capture_graphs(w, s.plan.graphs);
   return std::move(w.program);
 }
 
@@ -262,6 +264,7 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   p.shard_degree = 1;
   p.overlap_grad_reduce = p.overlap_param_gather = p.overlap_pp = p.overlap_tp = false;
   p.recompute = RecomputeKind::none;
+  p.graphs = GraphScope::none;
   p.vocab_padded = s.scenario.model.vocab;
   one.rules = generic_rules(s.scenario);
   one.rules.embedding_dropout = s.rules.embedding_dropout;

@@ -192,6 +192,20 @@ void resolve_kernels(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
   p.optimizer = r.take("plan.optimizer", s.plan.optimizer, OptimizerKind::adamw, preset);
 }
 
+void resolve_graphs(const Scenario& s, const FrameworkRules& rules, Resolver& r, ResolvedPlan& p,
+                    const std::string& preset) {
+  if (!r.take("plan.cuda_graphs", s.plan.cuda_graphs, false, preset)) return;
+  p.graphs = rules.graphs;
+  if (p.graphs == GraphScope::none) {
+    r.error("plan.cuda_graphs", rules.name + " of this date captures no graphs in training",
+            "docs/host_effects.md has the stacks that do, and since when");
+    return;
+  }
+  const bool layer = p.graphs == GraphScope::layer;
+  r.note("plan.cuda_graphs.scope", std::string(layer ? "layer" : "iteration"),
+         "framework rule " + rules.name);
+}
+
 void resolve_recompute(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
   const RecomputePart& part = s.plan.recompute;
   p.recompute = r.take("plan.recompute.kind", part.kind, RecomputeKind::none, preset);
@@ -275,6 +289,7 @@ ResolvedScenario resolve(const Scenario& s) {
   resolve_recompute(s, r, p, preset);
   resolve_precision(s, r, p, preset);
   resolve_kernels(s, r, p, preset);
+  resolve_graphs(s, out.rules, r, p, preset);
   resolve_overlap(s, r, p, preset);
   const std::int64_t multiple = std::max<std::int64_t>(1, out.rules.vocab_multiple) * p.tp;
   const std::int64_t padded = (s.model.vocab + multiple - 1) / multiple * multiple;

@@ -50,6 +50,7 @@ struct ResolvedPlan {
   CrossEntropyKind cross_entropy = CrossEntropyKind::plain;
   bool logits_fp32 = true;
   bool compile = false;
+  GraphScope graphs = GraphScope::none;
   std::int64_t vocab_padded = 0;
 
   bool recomputes(RecomputeModule module) const;

@@ -94,6 +94,7 @@ class RankPrinter {
     }
     if (op.layer >= 0) text += fmt::format("  layer {}", op.layer);
     if (op.launches > 1) text += fmt::format("  {} launches", op.launches);
+    if (op.captured) text += "  captured";
     if (op.when != When::always) text += fmt::format("  when {}", name_of(op.when));
     if (op.recompute) text += "  recompute";
     if (op.grouped) text += "  grouped";

@@ -76,8 +76,6 @@ constexpr Rule kRules[] = {
     {"model.parallel_block",
      [](const Scenario& s) { return given(s.model.parallel_block, "true"); },
      "parallel_block: false"},
-    {"cluster.degraded",
-     [](const Scenario& s) { return given(!s.cluster.degraded.empty(), "degraded parts"); }, ""},
     {"plan.cp", [](const Scenario& s) { return above(s.plan.cp, 1); }, "cp: 1"},
     {"plan.ep", [](const Scenario& s) { return above(s.plan.ep, 1); }, "ep: 1"},
     {"plan.schedule.kind", schedule_kind, "dualpipe_v is"},
@@ -113,9 +111,6 @@ constexpr Rule kRules[] = {
        return one_of(s.plan.cross_entropy, {CrossEntropyKind::chunked}, kCrossEntropyWords);
      },
      "plain and fused are"},
-    {"plan.cuda_graphs",
-     [](const Scenario& s) { return given(s.plan.cuda_graphs.value_or(false), "true"); },
-     "cuda_graphs: false"},
     {"plan.compile",
      [](const Scenario& s) { return given(s.plan.compile.value_or(false), "true"); },
      "compile: false"},

@@ -34,6 +34,7 @@ struct NetworkSpec {
   BytesPerSecond nic_bandwidth;  // one NIC, one direction
   std::optional<Seconds> latency;
   double oversubscription = 1.0;
+  int nodes_per_leaf = 0;  // 0: not stated, and whatever leaves a node crosses its leaf's uplink
   NetworkKind kind = NetworkKind::ib;
 };
 
@@ -51,6 +52,8 @@ struct UnitCosts {
   Seconds hop;                                // one point-to-point transfer
   std::map<std::string, Seconds> collective;  // "all_reduce", "all_gather", ...
   Seconds launch;                             // host time per kernel launch
+  Seconds graph_launch;                       // host time per replay of a captured graph
+  Seconds graph_gap;                          // device time in front of each captured kernel
   Seconds otherwise;                          // `else`: every other op
 };
 
@@ -194,8 +197,8 @@ struct AllocatorSpec {
 };
 
 struct DataSpec {
-  Seconds load_time;
-  int workers = 1;
+  Seconds load_time;  // of one batch by one worker
+  int workers = 1;    // 0: the training process loads by itself, nothing ahead
 };
 
 struct Measured {

@@ -110,7 +110,7 @@ struct CollectiveCurve {
   CommKind kind = CommKind::all_reduce;
   int ranks = 0, nodes = 1;
   NetworkType network = NetworkType::none;  // none: any, or inside one NVLink domain
-  double nic_bandwidth = 0.0;               // send_recv between nodes: NIC it was measured on, B/s
+  double nic_bandwidth = 0.0;               // between nodes: NIC it was measured on, B/s
   double sigma = 0.0;
   std::uint16_t source = 0;
   std::vector<std::pair<double, double>> points{};  // bytes, seconds

@@ -14,6 +14,10 @@
 
 namespace windtunnel {
 
+/// What one CUDA graph holds where a plan asks for graphs (plan/graph_capture.h); none: the
+/// framework captures none in training.
+enum class GraphScope : std::uint8_t { none, layer, iteration };
+
 enum class LayerSplit : std::uint8_t { equal_or_ends_count_as_layers, by_cost };
 
 /// Which gradients exist beside the accumulation buffer (`precision.grads`).
@@ -129,6 +133,7 @@ struct FrameworkRules {
   // The same for what such runs took on top, cause unknown: widens the interval's slow side alone.
   double slowdown_sigma = 0.0;
   // Host
+  GraphScope graphs = GraphScope::none;
   HostCalls host_layer;            // one layer
   bool step_synchronizes = false;  // the host waits for the device at the end of every step
   int host_ops_per_parameter = 0;  // operators per parameter tensor in the optimizer step

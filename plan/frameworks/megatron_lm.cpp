@@ -32,6 +32,13 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
                          .backward_calls = 8}
              : HostCalls{
                    .eager_ops = 62, .module_calls = 19, .backward_nodes = 74, .backward_calls = 8};
+  // Graphs of a layer: Transformer Engine's make_graphed_callables in NeMo, then core's
+  // CudaGraphManager (transformer/cuda_graphs.py), 2024; of an iteration: FullCudaGraphWrapper
+  // (full_cuda_graph.py, core 0.14), which NVIDIA's MLPerf submissions used before.
+  const bool whole = s.stack.framework.find("mlperf") != std::string::npos;
+  r.graphs = whole                           ? GraphScope::iteration
+             : stack_since(s.stack, 2024, 1) ? GraphScope::layer
+                                             : GraphScope::none;
   r.host_ops_per_parameter = 2;
   r.time_sigma = 0.02;
   return r;

@@ -48,6 +48,12 @@ FrameworkRules pytorch_rules(const Scenario& s) {
   r.default_bucket = 25 * kMebi * 8 / bits_of(grads);
   r.bucket_per_dp = 0;
   r.host_layer = s.model.gated() ? kLlamaLayer : kGptLayer;
+  // Sharded weights: torch.compile of each block, mode reduce-overhead (PyTorch 2.0, March 2023),
+  // whose graphs end at the hooks that gather and reduce. Whole replicas: the capture of a whole
+  // network with DistributedDataParallel in PyTorch's notes on CUDA semantics (1.10, October 2021).
+  const bool ddp = s.plan.preset == Preset::ddp;
+  if (stack_since(s.stack, ddp ? 2021 : 2023, ddp ? 10 : 3))
+    r.graphs = ddp ? GraphScope::iteration : GraphScope::layer;
   r.host_ops_per_parameter = 2;
   r.time_sigma = 0.08;
   return r;

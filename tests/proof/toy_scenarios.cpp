@@ -286,6 +286,22 @@ std::vector<PlanCase> make_cases() {
          overlapped(s);
          interleaved(s, 2);
        }},
+      {"megatron_layer_graphs", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         framework(s, "megatron-lm", "2025-09");
+         s.plan.preset = Preset::megatron;
+         zero1(s);
+         s.plan.cuda_graphs = true;
+       }},
+      {"megatron_iteration_graphs", toy_gpt,  // without the synchronizations after transfers
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         framework(s, "mlperf megatron", "2025-09");
+         s.plan.preset = Preset::megatron;
+         overlapped(s);
+         s.plan.cuda_graphs = true;
+       }},
       {"megatron_deepspeed", toy_bloom,
        [](Scenario& s) {
          degrees(s, {.tp = 2, .pp = 2, .dp = 2});
