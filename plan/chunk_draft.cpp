@@ -81,6 +81,7 @@ void ChunkDraft::draft_segments(SlotId loss) {
   draft_forward(loss);
   draft_backward();
   draft_transfers();
+  draft_reductions();
   std::vector<SegmentDraft*> all;
   for (SegmentDraft& s : drafts_) all.push_back(&s);
   insert_allocations(d_, all);
@@ -227,6 +228,15 @@ void ChunkDraft::draft_send(ChunkCall call, SlotId slot, int peer) {
   open(fwd ? ChunkCall::finish_send_output : ChunkCall::finish_send_grad,
        fwd ? "finish_send_output" : "finish_send_grad");
   d_.wait(sent, Stream::compute, {slot});
+}
+
+/// Whole gradients are reduced when the rank before has the last one it waits for
+/// (torch/distributed/pipelining/schedules.py: behind the schedule's last send, REDUCE_GRAD).
+void ChunkDraft::draft_reductions() {
+  if (!d_.plan().accumulates_whole()) return;
+  open(ChunkCall::reduce_grads, "reduce_grads");
+  d_.phase = Phase::grad_sync;
+  units_.reduce_whole_gradients();
 }
 
 std::uint32_t ChunkDraft::segment(ChunkCall call, bool grouped) {

@@ -24,6 +24,7 @@ enum class ChunkCall : std::uint8_t {
   backward,
   send_grad,
   finish_send_grad,
+  reduce_grads,  // behind the last micro-batch
   count
 };
 
@@ -53,6 +54,7 @@ class ChunkDraft {
   void draft_forward(SlotId loss);
   void draft_backward();
   void draft_transfers();
+  void draft_reductions();
   void draft_receive(ChunkCall call, SlotId slot, int peer);
   void draft_send(ChunkCall call, SlotId slot, int peer);
   SegmentDraft& open(ChunkCall call, std::string_view name);

@@ -128,6 +128,42 @@ bool batches_transfers(const RoleDraft& d) {
   return d.rules().batched_p2p || d.plan().schedule == ScheduleKind::interleaved_1f1b;
 }
 
+/// Chunks whose gradients are whole and not yet reduced: a chunk's reductions follow the transfer
+/// of its last gradient to the rank before, and do not part what starts together.
+class WholeGradients {
+ public:
+  WholeGradients(RoleDraft& d, ChunkList& chunks) : d_(d), chunks_(chunks) {}
+
+  void after(const IssuedCall& issued, bool last_backward) {
+    if (last_backward) waiting_.push_back(issued.chunk);
+    const bool sent =
+        d_.plan().overlap_pp ? issued.call == ChunkCall::send_grad : issued.ends_batch;
+    if (sent || (last_backward && !sends(issued.chunk))) reduce();
+  }
+
+ private:
+  void reduce() {
+    for (const std::int16_t chunk : waiting_) {
+      const std::uint32_t segment =
+          chunks_[static_cast<std::size_t>(chunk)]->segment(ChunkCall::reduce_grads, false);
+      if (segment == kNone) continue;
+      d_.role.calls.push_back(
+          {.segment = segment,
+           .chunk = chunk,
+           .micro_batch = static_cast<std::int32_t>(d_.plan().micro_batches) - 1,
+           .last_micro_batch = true});
+    }
+    waiting_.clear();
+  }
+  bool sends(std::int16_t chunk) const {
+    return chunks_[static_cast<std::size_t>(chunk)]->place().previous_role >= 0;
+  }
+
+  RoleDraft& d_;
+  ChunkList& chunks_;
+  std::vector<std::int16_t> waiting_;
+};
+
 void append_pipeline_calls(RoleDraft& d, ChunkList& chunks) {
   const ResolvedPlan& p = d.plan();
   const PipelineOrder order{.shape = {.pp = p.pp,
@@ -142,6 +178,7 @@ void append_pipeline_calls(RoleDraft& d, ChunkList& chunks) {
   const bool forward_sync = d.rules().forward_sync_host;
   const std::uint32_t forward_sync_call = forward_sync ? sync_segment(d, "forward_sync") : kNone;
   std::vector<std::int64_t> forwards(chunks.size(), 0), backwards(chunks.size(), 0);
+  WholeGradients whole(d, chunks);
   for (const IssuedCall& issued : issue_order(order, d.role.pipeline_rank)) {
     const std::size_t c = static_cast<std::size_t>(issued.chunk);
     const std::uint32_t segment = chunks[c]->segment(issued.call, issued.grouped);
@@ -156,6 +193,7 @@ void append_pipeline_calls(RoleDraft& d, ChunkList& chunks) {
       d.role.calls.push_back({.segment = forward_sync_call});
     d.role.calls.push_back(call);
     if (issued.ends_batch && sync) d.role.calls.push_back({.segment = sync_call});
+    whole.after(issued, issued.call == ChunkCall::backward && call.last_micro_batch);
   }
 }
 

@@ -76,8 +76,11 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
   }
   if (p.schedule == ScheduleKind::interleaved_1f1b && p.virtual_stages == 1)
     p.schedule = ScheduleKind::one_f_one_b;
-  p.micro_batch_group =
-      r.take("plan.schedule.micro_batch_group", part.micro_batch_group, p.pp, "computed (pp)");
+  const int rounds = static_cast<int>(std::max<std::int64_t>(1, p.micro_batches / p.pp));
+  const bool in_rounds = rules.rounds_of_micro_batches && p.micro_batches % rounds == 0;
+  p.micro_batch_group = r.take("plan.schedule.micro_batch_group", part.micro_batch_group,
+                               in_rounds ? static_cast<int>(p.micro_batches) / rounds : p.pp,
+                               in_rounds ? "framework rule " + rules.name : "computed (pp)");
   const int chunks = p.pp * p.virtual_stages;
   if (static_cast<std::int64_t>(chunks) * p.micro_batches > kMostPasses) {
     r.error("batch.global",

@@ -104,12 +104,14 @@ void ShardedUnits::end_forward() {
 
 void ShardedUnits::end_backward() {
   if (!active()) return;
-  if (d_.plan().accumulates_whole()) reduce_whole_gradients();
-  const When when = reduce_when();
-  if (in_flight_)
-    await_reduction(d_, parameters_.buckets()[*in_flight_], {.when = when, .shards = true});
-  in_flight_.reset();
+  await_last_reduction();
   free_released(0);
+}
+
+void ShardedUnits::await_last_reduction() {
+  if (!in_flight_) return;
+  await_reduction(d_, parameters_.buckets()[*in_flight_], {.when = reduce_when(), .shards = true});
+  in_flight_.reset();
 }
 
 void ShardedUnits::enter(int part) {
@@ -157,9 +159,12 @@ void ShardedUnits::leave(int part) {
     release(unit, When::always);
     return;
   }
-  const bool step = stays(unit) && d_.plan().accumulates_whole();
-  release(unit, step ? When::last_micro_batch : When::always);
-  if (!d_.plan().accumulates_whole()) reduce(unit);
+  if (d_.plan().accumulates_whole()) {
+    if (!stays(unit)) release(unit, When::always);
+    return;
+  }
+  release(unit, When::always);
+  reduce(unit);
 }
 
 void ShardedUnits::prefetch(std::size_t unit) {
@@ -184,6 +189,7 @@ void ShardedUnits::issue(std::size_t unit) {
   const bool from_kept = b.kept_part != kNone && !forward_;
   const int ways = from_kept ? d_.plan().reshard_after_forward : d_.plan().shard_degree;
   const SlotId source = from_kept ? b.kept_part : b.weight_shard;
+  if (from_kept && u.kept != kNone) d_.wait(u.kept, stream);
   const bool casts = d_.slot(source).dtype != d_.slot(whole).dtype;
   SlotId own = source;
   if (casts || whole == u.buffer) {
@@ -255,6 +261,9 @@ void ShardedUnits::keep_part(std::size_t unit) {
   d_.slot(own).dp_stride = n;
   d_.slot(own).dp_ways = ways;
   d_.kernel({.kernel = Kernel::copy, .dims = {n}, .module = b.module}, {own}, {b.kept_part});
+  if (gather_stream() == Stream::compute) return;
+  units_[unit].kept = d_.event("part_kept", false);
+  d_.record(units_[unit].kept, Stream::compute);
 }
 
 void ShardedUnits::release(std::size_t unit, When when) {
@@ -323,7 +332,11 @@ void ShardedUnits::reduce_whole_gradients() {
         {.comm = d_.comm("tp"), .module = Module::optimizer, .when = When::last_micro_batch}, grad,
         grad, d_.slot(grad).elements);
   }
-  for (std::size_t unit = units_.size(); unit-- > 0;) reduce(unit);
+  for (std::size_t unit = units_.size(); unit-- > 0;) {
+    if (stays(unit)) release(unit, When::last_micro_batch);
+    reduce(unit);
+  }
+  await_last_reduction();
 }
 
 }  // namespace windtunnel
