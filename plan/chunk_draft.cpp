@@ -66,10 +66,12 @@ void ChunkDraft::draft_passes(SlotId loss) {
   draft_forward(loss);
   const ShardedUnits::State after_forward = units_.state();
   draft_backward(ChunkCall::backward);
-  if (!d_.plan().splits_backward) return;
-  units_.restore(after_forward);
-  parameters_.restart_backward();
-  draft_split_backward();
+  if (d_.plan().splits_backward) {
+    units_.restore(after_forward);
+    parameters_.restart_backward();
+    draft_split_backward();
+  }
+  draft_reductions();
 }
 
 /// Input gradients first; matrix products of weights, and what waits for them, in a segment of
@@ -315,6 +317,15 @@ void ChunkDraft::draft_send(ChunkCall call, SlotId slot, int peer) {
   open(fwd ? ChunkCall::finish_send_output : ChunkCall::finish_send_grad,
        fwd ? "finish_send_output" : "finish_send_grad");
   d_.wait(sent, Stream::compute, {slot});
+}
+
+/// Whole gradients are reduced when the rank before has the last one it waits for
+/// (torch/distributed/pipelining/schedules.py: behind the schedule's last send, REDUCE_GRAD).
+void ChunkDraft::draft_reductions() {
+  if (!d_.plan().accumulates_whole()) return;
+  open(ChunkCall::reduce_grads, "reduce_grads");
+  d_.phase = Phase::grad_sync;
+  units_.reduce_whole_gradients();
 }
 
 std::uint32_t ChunkDraft::segment(ChunkCall call, bool grouped) {

@@ -177,8 +177,8 @@ void HeadEnd::forward(SlotId input, SlotId loss) {
   norm_ = n.output;
   norm_stats_ = n.stats;
   normalized_ = n.normalized;
-  const SlotId logits =
-      linear_forward(d_, params_, head(), gather_rows(d_, z_, norm_, z_.hidden), "logits");
+  gathered_norm_ = gather_rows(d_, z_, norm_, z_.hidden);
+  const SlotId logits = linear_forward(d_, params_, head(), gathered_norm_, "logits");
   d_.slot(logits).category = Category::logits;
   forward_loss(logits, loss);
 }
@@ -269,8 +269,10 @@ SlotId HeadEnd::backward() {
     dlogits = d_.view(dlogits, "dlogits_part", 0, z_.rows * width);
     d_.slot(dlogits).tp_stride = z_.rows * width;
   }
-  const SlotId dnorm =
-      column_backward(d_, params_, z_, head(), {.output_grad = dlogits, .input = norm_});
+  const SlotId kept =
+      d_.rules().keep_gathered_input && d_.plan().sequence_parallel ? gathered_norm_ : kNone;
+  const SlotId dnorm = column_backward(d_, params_, z_, head(),
+                                       {.output_grad = dlogits, .input = norm_, .gathered = kept});
   return norm_backward(d_, params_,
                        {.output_grad = dnorm,
                         .input = input_,

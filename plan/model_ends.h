@@ -51,7 +51,8 @@ class HeadEnd {
   ChunkParameters& params_;
   LayerSizes z_;
   ParameterId norm_weight_ = 0, norm_bias_ = 0, weight_ = 0;
-  SlotId input_ = kNone, norm_ = kNone, norm_stats_ = kNone, normalized_ = kNone;
+  SlotId input_ = kNone, norm_ = kNone, gathered_norm_ = kNone, norm_stats_ = kNone,
+         normalized_ = kNone;
   SlotId labels_ = kNone, probs_ = kNone, sum_ = kNone;
   SlotId gathered_logits_ =
       kNone;  // the model's output, which the pipeline engine keeps for backward

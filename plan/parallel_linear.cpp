@@ -200,6 +200,13 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
   const SlotId da = separate ? separate_input_gradients(d, p, z, l, in.output_grad)
                              : input_gradient(d, p, l, in.output_grad, z.act);
   if (gather) gather->await({in.input, full});
+  // A reduction beside the weight gradient is issued before it; one that blocks stands behind both
+  // products of the layer's backward.
+  const auto parameter_gradients = [&] {
+    weight_gradient(d, p, l, in.output_grad, full);
+    bias_gradient(d, p, l, in.output_grad);
+  };
+  if (!beside_compute(d)) parameter_gradients();
   SlotId result = da;
   std::optional<BesideCompute> reduction;
   if (d.comm("tp") != kNone && !separate) {
@@ -212,8 +219,7 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
                  da, result, z.rows * l.in);
     if (reduction) reduction->finish();
   }
-  weight_gradient(d, p, l, in.output_grad, full);
-  bias_gradient(d, p, l, in.output_grad);
+  if (beside_compute(d)) parameter_gradients();
   if (reduction) reduction->await({da, result});
   return result;
 }

@@ -21,11 +21,14 @@ LocalShape local_shape(const Param& p, int tp) {
 }
 
 /// fully_shard cuts every parameter by its first dimension, padded to a multiple of the shard
-/// group (_fsdp_param.py); flat parameters are padded once.
-std::int64_t padded_elements(const RoleDraft& d, const Param& p) {
+/// group (_fsdp_param.py); flat parameters align each but the last and are padded once.
+std::int64_t padded_elements(const RoleDraft& d, const Param& p, bool last) {
   const LocalShape local = local_shape(p, d.plan().tp);
-  const std::int64_t ways = d.rules().units.pads_each_parameter ? d.plan().shard_degree : 1;
-  return (local.rows + ways - 1) / ways * ways * local.columns;
+  const ShardedUnitRules& rules = d.rules().units;
+  const std::int64_t ways = rules.pads_each_parameter ? d.plan().shard_degree : 1;
+  const std::int64_t padded = (local.rows + ways - 1) / ways * ways * local.columns;
+  const std::int64_t aligned = last ? 1 : rules.aligned_bytes * 8 / bits_of(d.plan().multiplied());
+  return aligned > 1 ? (padded + aligned - 1) / aligned * aligned : padded;
 }
 
 int unit_key(const RoleDraft& d, const ParameterRequest& r) {
@@ -100,8 +103,8 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
     b.module = key == kHeadUnit ? Module::head : Module::embedding;
   for (const ParameterId id : members) {
     const Param& p = requests_[id].param;
-    b.elements +=
-        d.plan().shards_weights() ? padded_elements(d, p) : local_elements(p, d.plan().tp);
+    b.elements += d.plan().shards_weights() ? padded_elements(d, p, id == members.back())
+                                            : local_elements(p, d.plan().tp);
     b.waiting += requests_[id].contributions;
   }
   const std::int64_t parts = d.plan().shards_states() ? d.plan().shard_degree : 1;

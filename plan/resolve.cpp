@@ -64,10 +64,11 @@ void resolve_order(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::s
 
 /// Consecutive micro-batches a chunk runs before the next chunk. PyTorch's rounds of pp or more
 /// micro-batches for its interleaved zero-bubble schedule (schedules.py, ScheduleInterleaved1F1B).
-int default_group(const ResolvedPlan& p) {
-  if (p.schedule != ScheduleKind::zb_h1) return p.pp;
+int default_group(const FrameworkRules& rules, const ResolvedPlan& p) {
   const std::int64_t rounds = std::max<std::int64_t>(1, p.micro_batches / p.pp);
-  return static_cast<int>(std::max<std::int64_t>(1, p.micro_batches / rounds));
+  const bool in_rounds = p.schedule == ScheduleKind::zb_h1 || rules.rounds_of_micro_batches;
+  return in_rounds && p.micro_batches % rounds == 0 ? static_cast<int>(p.micro_batches / rounds)
+                                                    : p.pp;
 }
 
 void resolve_schedule_kind(const SchedulePart& part, Resolver& r, ResolvedPlan& p,
@@ -118,7 +119,7 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
   const SchedulePart& part = s.plan.schedule;
   resolve_schedule_kind(part, r, p, preset);
   p.micro_batch_group = r.take("plan.schedule.micro_batch_group", part.micro_batch_group,
-                               default_group(p), "computed (pp)");
+                               default_group(rules, p), "computed (pp)");
   const int chunks = p.pp * p.virtual_stages;
   const bool countable = static_cast<std::int64_t>(chunks) * p.micro_batches <= kMostPasses;
   if (!countable) {

@@ -72,8 +72,9 @@ enum class UnshardKind : std::uint8_t {
 struct ShardedUnitRules {
   UnshardKind unshard = UnshardKind::in_place;
   bool pads_each_parameter = false;  // each parameter's first dimension, not the whole unit
-  bool ends_in_root = true;          // embedding, final norm and head are one unit that stays whole
-  bool head_stays = false;  // final norm and head, a unit of their own, stay whole for backward
+  int aligned_bytes = 0;  // every parameter of a unit but the last is padded to a multiple of these
+  bool ends_in_root = true;  // embedding, final norm and head are one unit that stays whole
+  bool head_stays = false;   // final norm and head, a unit of their own, stay whole for backward
   bool last_layer_stays = false;  // so does the last layer: it would be gathered again at once
 };
 
@@ -94,6 +95,7 @@ struct FrameworkRules {
   bool scatter_gather_p2p = false;    // send 1/tp of the activation and gather at the receiver
   bool scatter_gather_grads = false;  // the same for the gradient
   PartitionedTransfers partitioned_transfers;
+  bool rounds_of_micro_batches = false;  // interleaving: equal rounds of at least pp micro-batches
   // Gradients and optimizer
   bool fuse_wgrad_accumulation = true;  // GEMM writes into the accumulation buffer
   HalfGrads half_grads = HalfGrads::none;

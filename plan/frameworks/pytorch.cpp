@@ -6,16 +6,23 @@ namespace {
 
 constexpr std::int64_t kMebi = 1 << 20;
 
+/// A flat parameter's views start at addresses kernels like (torch/distributed/fsdp/_flat_param.py,
+/// _get_aligned_numel, with use_orig_params).
+constexpr ShardedUnitRules kFlatParameters{.unshard = UnshardKind::host_limited,
+                                           .aligned_bytes = 16};
+
 /// torchtitan wraps the embedding, and the final norm with the head, as units of their own since
 /// its pull request 1011 (March 2025, models/llama3/infra/parallelize.py); before, they lay in the
-/// root and the last layer was not resharded after forward.
+/// root and the last layer was not resharded after forward. fully_shard called on the layers and
+/// the model reshards every layer.
 ShardedUnitRules fully_shard_rules(const Scenario& s) {
   const bool own_units = stack_since(s.stack, 2025, 4);
-  return {.unshard = UnshardKind::copied_out,
-          .pads_each_parameter = true,
-          .ends_in_root = !own_units,
-          .head_stays = own_units,
-          .last_layer_stays = !own_units};
+  return {
+      .unshard = UnshardKind::copied_out,
+      .pads_each_parameter = true,
+      .ends_in_root = !own_units,
+      .head_stays = own_units,
+      .last_layer_stays = !own_units && s.stack.framework.find("torchtitan") != std::string::npos};
 }
 
 }  // namespace
@@ -36,13 +43,13 @@ constexpr HostCalls kGptLayer{
 FrameworkRules pytorch_rules(const Scenario& s) {
   FrameworkRules r;
   r.name = "pytorch";
-  r.units = s.plan.preset == Preset::fsdp1 ? ShardedUnitRules{.unshard = UnshardKind::host_limited}
-                                           : fully_shard_rules(s);
+  r.units = s.plan.preset == Preset::fsdp1 ? kFlatParameters : fully_shard_rules(s);
   r.fuse_wgrad_accumulation = false;
   r.buckets_on_first_stage_only = false;
   // Under sequence parallel a column-parallel layer keeps its gathered input
   // (torch/distributed/tensor/parallel/style.py; tests/peers/recordings/tensor_parallel_2.json).
   r.keep_gathered_input = true;
+  r.rounds_of_micro_batches = true;  // torch/distributed/pipelining/schedules.py, number_of_rounds
   const Dtype grads = s.plan.precision.grads.value_or(Dtype::fp32);
   r.first_bucket = kMebi * 8 / bits_of(grads);
   r.default_bucket = 25 * kMebi * 8 / bits_of(grads);
