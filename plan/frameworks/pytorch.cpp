@@ -37,6 +37,12 @@ FrameworkRules pytorch_rules(const Scenario& s) {
   r.default_bucket = 25 * kMebi * 8 / bits_of(grads);
   r.bucket_per_dp = 0;
   r.host_ops_per_parameter = 2;
+  // torchao casts at each use and writes both layouts (float8/float8_linear.py @024fe94f,
+  // torchao/testing/training/roofline_utils.py @05980129).
+  r.quantized = {.fp8_recipe = ScalingRecipe::tensorwise,
+                 .keeps_weights = false,
+                 .always_transposes = true,
+                 .norm_quantizes = false};
   r.time_sigma = 0.08;
   return r;
 }

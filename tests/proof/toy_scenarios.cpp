@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "plan/lower.h"
 #include "plan/resolve.h"
+#include "tests/proof/precision_plans.h"
 #include "tests/proof/sharded_plans.h"
 
 namespace windtunnel::proof {
@@ -357,6 +358,7 @@ const std::vector<PlanCase>& plan_cases() {
   static const std::vector<PlanCase> kCases = [] {
     std::vector<PlanCase> cases = make_cases();
     for (const PlanCase& row : sharded_plans()) cases.push_back(row);
+    for (const PlanCase& row : precision_plans()) cases.push_back(row);
     return cases;
   }();
   return kCases;
