@@ -2,6 +2,7 @@
 
 #include "core/check.h"
 #include "plan/liveness.h"
+#include "plan/quantized_operand.h"
 
 namespace windtunnel {
 
@@ -114,6 +115,7 @@ void ChunkDraft::draft_forward(SlotId loss) {
   open(ChunkCall::forward, "forward");
   d_.phase = Phase::forward;
   const LayerSizes z(d_);
+  begin_amaxes(d_, "amaxes_forward", 8 * static_cast<std::int64_t>(layers_.size()));
   units_.begin_forward();
   SlotId x = kNone;
   if (embedding_) {
@@ -133,6 +135,7 @@ void ChunkDraft::draft_forward(SlotId loss) {
     x = layer.forward(x);
     units_.leave(layer.number());
   }
+  reduce_amaxes(d_);
   if (head_) {
     units_.enter(kHeadUnit);
     head_->forward(x, loss);
@@ -163,11 +166,13 @@ void ChunkDraft::draft_backward(ChunkCall call) {
       d_.wait(received_grad_, Stream::compute, {g});
     if (scatters(d_, ChunkCall::receive_grad)) gather_parts(g, "output_grad_part");
   }
+  begin_amaxes(d_, "amaxes_backward", 4 * static_cast<std::int64_t>(layers_.size()));
   for (std::size_t i = layers_.size(); i-- > 0;) {
     units_.enter(layers_[i].number());
     g = layers_[i].backward(g);
     units_.leave(layers_[i].number());
   }
+  reduce_amaxes(d_);
   if (embedding_) {
     units_.enter(kEmbeddingUnit);
     embedding_->backward(g);

@@ -45,6 +45,8 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
   if (p.pp > 1 && tied)
     w.add_comm({.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true});
   if (p.tp * p.pp > 1) w.add_comm({.name = "model", .axes = kAxisTp | kAxisPp});
+  if (p.scaling == ScalingRecipe::delayed && p.tp * p.dp > 1)
+    w.add_comm({.name = "amax", .axes = kAxisTp | kAxisDp});
   if (!p.shards_states()) return;
   // Replicas of a shard hold the same numbers: norms are summed over one of each.
   const int ways = p.replicas() > 1 ? p.shard_degree : 0;
@@ -317,6 +319,10 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   p.recompute = RecomputeKind::none;
   p.graphs = GraphScope::none;
   p.vocab_padded = s.scenario.model.vocab;
+  p.compute = p.multiplied();  // where both are held exactly, narrow products equal wide ones
+  p.scaling = ScalingRecipe::none;
+  p.loss_scaling = p.compile = false;
+  p.cross_entropy = CrossEntropyKind::plain;
   one.rules = generic_rules(s.scenario);
   one.rules.embedding_dropout = s.rules.embedding_dropout;
   return one;

@@ -52,6 +52,7 @@ ParameterId ChunkParameters::declare(ParameterRequest request) {
 
 void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
   slots_.resize(requests_.size());
+  quantized_.resize(requests_.size());
   bucket_of_.assign(requests_.size(), 0);
   offset_.assign(requests_.size(), 0);
   drafted_.assign(requests_.size(), 0);
@@ -162,11 +163,17 @@ void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& s
   b.master = plan.master == Dtype::none
                  ? b.weight_shard
                  : d.static_slot("master" + suffix, shard, plan.master, Category::master_weights);
-  if (plan.optimizer == OptimizerKind::adamw) {
+  if (plan.optimizer == OptimizerKind::adamw || plan.optimizer == OptimizerKind::adam8bit) {
     b.momentum =
         d.static_slot("adam_m" + suffix, shard, plan.optimizer_states, Category::optimizer_states);
     b.variance =
         d.static_slot("adam_v" + suffix, shard, plan.optimizer_states, Category::optimizer_states);
+    // bitsandbytes optim/optimizer.py: blockwise, a scale in fp32 for each 256 of either state.
+    constexpr std::int64_t kStateBlock = 256;
+    if (plan.optimizer == OptimizerKind::adam8bit)
+      b.state_scales =
+          d.static_slot("state_scales" + suffix, 2 * ((shard + kStateBlock - 1) / kStateBlock),
+                        Dtype::fp32, Category::optimizer_states);
   }
 }
 
@@ -185,7 +192,7 @@ void ChunkParameters::make_views(RoleDraft& d, Bucket& b) {
                               : d.view(b.grads, grad, offset, n);
     if (d.rules().half_grads == HalfGrads::kept && plan.grads == Dtype::fp32 &&
         bits_of(plan.compute) < 32) {
-      s.half_grad = d.static_slot(r.name + ".half_grad", n, plan.compute, Category::grads);
+      s.half_grad = d.static_slot(r.name + ".half_grad", n, plan.multiplied(), Category::grads);
       d.slot(s.half_grad).param = param;
     }
     for (const SlotId part : {s.weight, s.grad}) {

@@ -6,6 +6,7 @@
 #include "plan/call_order.h"
 #include "plan/layer_split.h"
 #include "plan/preset_defaults.h"
+#include "plan/resolve_quantization.h"
 #include "plan/resolve_sharding.h"
 #include "plan/resolver.h"
 
@@ -148,34 +149,40 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
   }
 }
 
-void resolve_precision(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
+void resolve_precision(const Scenario& s, const FrameworkRules& rules, Resolver& r, ResolvedPlan& p,
+                       const std::string& preset) {
   const PrecisionPart& part = s.plan.precision;
   p.compute = r.take("plan.precision.compute", part.compute, Dtype::bf16, preset);
-  const bool half = p.compute == Dtype::bf16 || p.compute == Dtype::fp16;
-  const Dtype full = p.compute == Dtype::tf32 ? Dtype::fp32 : p.compute;
+  resolve_quantization(s, rules, r, p);
+  const Dtype full = p.multiplied();
+  const bool half = bits_of(full) == 16;
   // PyTorch's FSDP shards the fp32 parameters and casts what it gathers.
   const bool fsdp = s.plan.preset == Preset::fsdp1 || s.plan.preset == Preset::fsdp2;
   const bool casts = half && fsdp && p.shards_weights();
-  p.params = r.take("plan.precision.params", part.params,
-                    casts  ? Dtype::fp32
-                    : half ? p.compute
-                           : full,
-                    preset);
+  p.params = r.take("plan.precision.params", part.params, casts ? Dtype::fp32 : full, preset);
   const bool half_grads =
       p.compute == Dtype::fp16 && !defaults_of(s.plan.preset).fp32_grads_with_fp16;
   const bool no_fp32_grads = s.stack.framework.find("aleph alpha") != std::string::npos;
   // llm-foundry's FSDP reduces in the compute type (mixed_precision: PURE).
   const bool pure = s.stack.framework.find("composer") != std::string::npos;
   p.grads = r.take("plan.precision.grads", part.grads,
-                   half && !half_grads && !no_fp32_grads && !pure ? Dtype::fp32
-                   : half                                         ? p.compute
-                                                                  : full,
-                   preset);
+                   half && !half_grads && !no_fp32_grads && !pure ? Dtype::fp32 : full, preset);
   const bool wide = bits_of(p.params) >= 32;
   p.master = r.take("plan.precision.master", part.master, half && !wide ? Dtype::fp32 : Dtype::none,
                     preset);
+  const bool eight = s.plan.optimizer == OptimizerKind::adam8bit;
+  p.loss_scaling = r.take("plan.precision.loss_scaling", part.loss_scaling,
+                          p.compute == Dtype::fp16, "computed (compute type)");
   p.optimizer_states = r.take("plan.precision.optimizer_states", part.optimizer_states,
-                              half ? Dtype::fp32 : full, preset);
+                              eight  ? Dtype::fp8
+                              : half ? Dtype::fp32
+                                     : full,
+                              eight ? "plan.optimizer" : preset);
+  if (eight && p.optimizer_states != Dtype::fp8)
+    r.error(
+        "plan.precision.optimizer_states",
+        std::string("adam8bit keeps its states in 8 bits, not in ") + name_of(p.optimizer_states),
+        "leave optimizer_states out, or optimizer: adamw");
 }
 
 void resolve_kernels(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
@@ -288,7 +295,7 @@ ResolvedScenario resolve(const Scenario& s) {
   resolve_schedule(s, out.rules, r, p, preset);
   resolve_sharding(s, out.rules, r, p, preset);
   resolve_recompute(s, r, p, preset);
-  resolve_precision(s, r, p, preset);
+  resolve_precision(s, out.rules, r, p, preset);
   resolve_kernels(s, r, p, preset);
   resolve_graphs(s, out.rules, r, p, preset);
   resolve_overlap(s, r, p, preset);
@@ -304,6 +311,10 @@ ResolvedScenario resolve(const Scenario& s) {
   if (!out.rules.known) {
     out.assumptions.push_back("stack.framework '" + s.stack.framework +
                               "' is not known: generic rules");
+  }
+  if (p.loss_scaling && p.compute != Dtype::fp16) {
+    out.assumptions.push_back(std::string("loss scaling with ") + name_of(p.compute) +
+                              " compute is lowered as asked; only fp16 needs it");
   }
   if (out.rules.slowdown_sigma > 0) {
     out.assumptions.push_back("runs like this under " + out.rules.name +

@@ -42,6 +42,9 @@ struct ResolvedPlan {
   RecomputeLayers recompute_layers;
   Dtype compute = Dtype::bf16, params = Dtype::bf16, grads = Dtype::fp32, master = Dtype::fp32,
         optimizer_states = Dtype::fp32;
+  ScalingRecipe scaling = ScalingRecipe::none;  // of products narrower than 16 bits
+  bool transposed_operands = false;  // such products read both operands along the inner dimension
+  bool loss_scaling = false;
   OptimizerKind optimizer = OptimizerKind::adamw;
   AttentionKind attention = AttentionKind::flash;
   AttentionKernel attention_kernel = AttentionKernel::flash2;
@@ -68,8 +71,14 @@ struct ResolvedPlan {
   /// Sharded weights' gradients stay whole until the last micro-batch: what pipeline stages do.
   bool accumulates_whole() const { return shards_weights() && pp > 1; }
   int replicas() const { return dp / shard_degree; }
-  /// The type weights are multiplied in.
-  Dtype multiplied() const { return compute == Dtype::tf32 ? Dtype::fp32 : compute; }
+  /// The type of activations and of gathered weights: what the operands of products narrower than
+  /// 16 bits are quantised from, and the operands of all others.
+  Dtype multiplied() const {
+    if (compute == Dtype::tf32) return Dtype::fp32;
+    return quantizes() ? Dtype::bf16 : compute;
+  }
+  /// Products of the transformer layers are narrower than 16 bits.
+  bool quantizes() const { return bits_of(compute) < 16; }
 };
 
 struct ResolvedScenario {

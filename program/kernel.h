@@ -63,14 +63,22 @@ enum class Kernel : std::uint8_t {
   accumulate,
   pack,
   hand_over,
+  amax,
+  quantize,
+  update_scales,
   // loss
   ce_max,
   ce_partial,
   ce_loss,
   ce_bwd,
+  ce_sums,
+  ce_grad,
   // optimizer
   sum_squares,
   clip_coefficient,
+  start_loss_scale,
+  unscale,
+  update_loss_scale,
   adamw,
   sgd,
   // host-side work with no device kernel
@@ -108,6 +116,7 @@ enum ShapeAttr : std::uint16_t {
   kAttentionDropout = 1 << 5,  // dropout_*: rows are (sample, head, query), columns keys
   kFused = 1 << 6,             // a fused implementation (norm, softmax, bias+activation, optimizer)
   kOverwrite = 1 << 7,         // *_bwd of norms and biases: parameter gradients = instead of +=
+  kContinues = 1 << 8,         // part of the kernel before: no launch and no fixed time of its own
 };
 
 }  // namespace windtunnel

@@ -101,6 +101,8 @@ enum class ScheduleKind : std::uint8_t {
 };
 enum class ShardingKind : std::uint8_t { none, zero1, zero2, zero3, fsdp, hsdp };
 enum class RecomputeKind : std::uint8_t { none, selective, full };
+/// How the operands of 8-bit and 4-bit products are scaled before they are rounded.
+enum class ScalingRecipe : std::uint8_t { none, delayed, tensorwise, blockwise, mxfp8, nvfp4 };
 enum class OptimizerKind : std::uint8_t { adamw, sgd, adam8bit, muon };
 enum class AttentionKind : std::uint8_t { flash, unfused };
 enum class AttentionKernel : std::uint8_t { flash1, flash2, flash3, cudnn, fused, torch };
@@ -150,8 +152,9 @@ struct RecomputePart {
 
 struct PrecisionPart {
   std::optional<Dtype> compute, params, grads, master,
-      optimizer_states;  // master: Dtype::none allowed
-  std::optional<std::string> fp8_recipe;
+      optimizer_states;                     // master: Dtype::none allowed
+  std::optional<ScalingRecipe> fp8_recipe;  // nullopt: auto
+  std::optional<bool> loss_scaling;         // nullopt: with fp16 compute
 };
 
 struct OverlapPart {

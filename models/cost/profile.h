@@ -48,16 +48,17 @@ struct MemoryFigures {
 
 /// The tile-and-wave model of a matrix product (gemm_cost.h says what each does).
 struct GemmModel {
-  Figure efficiency{};         // of the tensor peak, full waves of the largest tile
-  Figure memory_efficiency{};  // of the memory bandwidth
-  Figure tile_half_area{};     // elements: smaller tiles reuse less
-  Figure ramp{};               // elements of K: prologue of a tile
-  Figure quantisation{};       // 1: time goes with whole waves, 0: with the fraction
-  Figure partial_wave{};       // least time of an unfilled first wave, in waves
-  Figure epilogue{};           // part of a tile's output traffic that is not hidden
-  Figure fixed{};              // s per kernel
-  Figure power_drop{};         // rate lost by kernels long enough to reach the power limit
-  Figure power_flops{};        // FLOP at which half of it is lost
+  Figure efficiency{};             // of the tensor peak, full waves of the largest tile
+  Figure memory_efficiency{};      // of the memory bandwidth
+  Figure tile_half_area{};         // elements: smaller tiles reuse less
+  Figure ramp{};                   // elements of K: prologue of a tile
+  Figure quantisation{};           // 1: time goes with whole waves, 0: with the fraction
+  Figure partial_wave{};           // least time of an unfilled first wave, in waves
+  Figure epilogue{};               // part of a tile's output traffic that is not hidden
+  Figure fixed{};                  // s per kernel
+  Figure power_drop{};             // rate lost by kernels long enough to reach the power limit
+  Figure power_flops{};            // FLOP at which half of it is lost
+  std::map<Dtype, Figure> narrow;  // efficiency of 8-bit products relative to `efficiency`
 };
 
 /// One kernel's rate by alignment: the factor for operands whose rows are a multiple of `bytes`.

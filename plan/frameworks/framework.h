@@ -78,6 +78,22 @@ struct ShardedUnitRules {
   bool last_layer_stays = false;  // so does the last layer: it would be gathered again at once
 };
 
+/// How a stack multiplies in 8 and 4 bits (docs/precision.md).
+struct QuantizedRules {
+  ScalingRecipe fp8_recipe = ScalingRecipe::tensorwise;  // what `compute: fp8` means under auto
+  int wide_layers_at_ends = 0;     // first and last layers left in 16 bits, tensorwise scaling
+  bool keeps_weights = true;       // whole weights are quantised once a step and kept
+  bool always_transposes = false;  // a second layout of every operand, whatever the device
+  bool norm_quantizes = true;      // the norm's kernel writes what it makes quantised
+};
+
+/// The state machine of fp16 loss scaling (plan/loss_scaling.h).
+struct LossScaling {
+  std::int64_t initial_log2 = 16;
+  std::int64_t growth_interval = 2000;  // finite steps until the scale doubles
+  std::int64_t hysteresis = 1;          // overflows until it halves
+};
+
 struct FrameworkRules {
   std::string name;   // the row of docs/presets.md
   bool known = true;  // false: unknown framework, generic rules, an assumption
@@ -115,7 +131,9 @@ struct FrameworkRules {
   bool split_gated_linear = false;  // gate and up are two column-parallel layers: two
                                     // input-gradient reductions in backward
   bool attention_host_sync =
-      false;             // flash attention reads a sequence length on the host in every layer
+      false;  // flash attention reads a sequence length on the host in every layer
+  QuantizedRules quantized;
+  LossScaling loss_scaling;
   EagerNorm eager_norm;  // not counted: the profile's measured unfused norm
   // Activations kept
   bool eager_norm_keeps_normalized =

@@ -62,6 +62,12 @@ FrameworkRules pytorch_rules(const Scenario& s) {
   if (stack_since(s.stack, ddp ? 2021 : 2023, ddp ? 10 : 3))
     r.graphs = ddp ? GraphScope::iteration : GraphScope::layer;
   r.host_ops_per_parameter = 2;
+  // torchao casts at each use and writes both layouts (float8/float8_linear.py @024fe94f,
+  // torchao/testing/training/roofline_utils.py @05980129).
+  r.quantized = {.fp8_recipe = ScalingRecipe::tensorwise,
+                 .keeps_weights = false,
+                 .always_transposes = true,
+                 .norm_quantizes = false};
   r.time_sigma = 0.08;
   return r;
 }

@@ -227,6 +227,14 @@ void require_executable(const Lowered& lowered, bool emulated) {
                  : "a run takes the machine as it is",
         "simulate takes all of degraded, run --emulate PROFILE the slowdown of ranks")});
   }
+  if (lowered.resolved.plan.quantizes()) {
+    throw InputError(
+        {diagnostic_at(s, "plan.precision.compute",
+                       fmt::format("{} products are simulated, not run: the CPU device "
+                                   "has no such numbers",
+                                   name_of(lowered.resolved.plan.compute)),
+                       "precision: {compute: fp32}; simulate takes this scenario")});
+  }
   if (const std::optional<std::string> wrong = find_unstorable(lowered.program)) {
     throw InputError({diagnostic_at(s, "plan.precision.compute",
                                     fmt::format("the CPU device stores fp32: {}", *wrong),

@@ -24,22 +24,22 @@ TEST_P(NotBuilt, IsNamedWithItsValue) {
 
 INSTANTIATE_TEST_SUITE_P(
     Plan, NotBuilt,
-    ::testing::Values(
-        Case{"{cp: 2}", "`plan.cp`: 2 is not built yet"},
-        Case{"{pp: 4, schedule: {kind: dualpipe}}",
-             "`plan.schedule.kind`: dualpipe is not built yet"},
-        Case{"{precision: {compute: nvfp4}}", "`plan.precision.compute`: nvfp4 is not built yet"},
-        Case{"{precision: {fp8_recipe: delayed}}",
-             "`plan.precision.fp8_recipe`: delayed is not built yet"},
-        Case{"{optimizer: muon}", "`plan.optimizer`: muon is not built yet"},
-        Case{"{overlap: {tp: true}}", "`plan.overlap.tp`: true is not built yet"},
-        Case{"{precision: {compute: bf16, params: fp32}}",
-             "`plan.precision.params`: fp32 is not built yet"},
-        Case{"{lora: {rank: 16}}", "`plan.lora`: adapters is not built yet"},
-        Case{"{offload: {params: 0.5}}", "`plan.offload.params`: 0.5 is not built yet"},
-        Case{"{logits: {cross_entropy: chunked}}",
-             "`plan.logits.cross_entropy`: chunked is not built yet"},
-        Case{"{compile: true}", "`plan.compile`: true is not built yet"}));
+    ::testing::Values(Case{"{cp: 2}", "`plan.cp`: 2 is not built yet"},
+                      Case{"{pp: 4, schedule: {kind: dualpipe}}",
+                           "`plan.schedule.kind`: dualpipe is not built yet"},
+                      Case{"{optimizer: muon}", "`plan.optimizer`: muon is not built yet"},
+                      Case{"{overlap: {tp: true}}", "`plan.overlap.tp`: true is not built yet"},
+                      Case{"{precision: {compute: bf16, params: fp32}}",
+                           "`plan.precision.params`: fp32 is not built yet"},
+                      Case{"{lora: {rank: 16}}", "`plan.lora`: adapters is not built yet"},
+                      Case{"{offload: {params: 0.5}}",
+                           "`plan.offload.params`: 0.5 is not built yet"},
+                      Case{"{precision: {compute: fp8, params: fp8}}",
+                           "`plan.precision.params`: fp8 is not built yet"},
+                      Case{"{precision: {compute: fp8, grads: fp8}}",
+                           "`plan.precision.grads`: fp8 is not built yet"},
+                      Case{"{precision: {optimizer_states: fp8}}",
+                           "`plan.precision.optimizer_states`: fp8 is not built yet"}));
 
 TEST(NotBuilt, WhatIsBuiltIsNotNamed) {
   const Scenario scenario = load_one(
