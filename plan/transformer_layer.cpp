@@ -46,7 +46,11 @@ Linear fc2_linear(const LayerParameters& p, const LayerSizes& z) {
 }  // namespace
 
 TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters, LayerPlace place)
-    : d_(draft), params_(parameters), z_(draft), layer_(place.layer) {
+    : d_(draft),
+      params_(parameters),
+      z_(draft),
+      core_(z_.of_core(draft.plan().cp_heads)),
+      layer_(place.layer) {
   const ResolvedPlan& p = d_.plan();
   const bool selected = layer_is_selected(p.recompute_layers, place.index_in_stage);
   full_recompute_ = p.recompute == RecomputeKind::full && selected;

@@ -52,6 +52,10 @@ std::string value_name(OptimizerKind v) {
   constexpr const char* kNames[] = {"adamw", "sgd", "adam8bit", "muon"};
   return kNames[static_cast<int>(v)];
 }
+std::string value_name(CpKind v) {
+  constexpr const char* kNames[] = {"ring", "all_gather", "ulysses", "ulysses+ring"};
+  return kNames[static_cast<int>(v)];
+}
 std::string value_name(AttentionKind v) {
   return v == AttentionKind::flash ? "flash" : "unfused";
 }

@@ -34,6 +34,8 @@ std::string collective_name(Collective c) {
       return "all_to_all";
     case Collective::broadcast:
       return "broadcast";
+    case Collective::ring_shift:
+      break;  // a hop
   }
   return "";
 }
@@ -55,6 +57,7 @@ Seconds op_cost(const UnitCosts& unit, const Op& op, bool carries_layer) {
       // One number (gradient norm, loss) is not a payload of its kind, and the sharded ends of the
       // model are no layers.
       if (op.elements == 1 || is_of_an_end(op)) return unit.otherwise;
+      if (op.collective == Collective::ring_shift) return unit.hop;
       return named(unit.collective, collective_name(op.collective), unit.otherwise);
     case OpKind::send:
       return unit.hop;

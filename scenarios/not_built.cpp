@@ -79,7 +79,6 @@ constexpr Rule kRules[] = {
      "parallel_block: false"},
     {"cluster.degraded",
      [](const Scenario& s) { return given(!s.cluster.degraded.empty(), "degraded parts"); }, ""},
-    {"plan.cp", [](const Scenario& s) { return above(s.plan.cp, 1); }, "cp: 1"},
     {"plan.ep", [](const Scenario& s) { return above(s.plan.ep, 1); }, "ep: 1"},
     {"plan.schedule.kind", schedule_kind, "gpipe, 1f1b and interleaved_1f1b are"},
     {"plan.precision.compute",

@@ -6,13 +6,29 @@
 
 namespace windtunnel::reference {
 
-/// Row r of a rank is row `first_row + r` of its micro-batch; rows are ordered (position, sample).
+/// Which positions of a sequence a rank of a ring holds: of its 2 `ring` chunks of `half`
+/// positions, chunk `place` and, mirrored, chunk 2 ring - 1 - place, so that causal attention costs
+/// every rank the same. The default is the whole sequence.
+struct ZigZag {
+  std::int64_t half = 0, ring = 1, place = 0;
+
+  std::int64_t position(std::int64_t local) const {
+    if (local < half) return place * half + local;
+    return (2 * ring - 1 - place) * half + local - half;
+  }
+};
+
+/// Row r of a rank is row `first_row + r` of its part of a micro-batch; rows are ordered (position,
+/// sample).
 struct RowPlacement {
   std::int64_t micro = 1;         // samples of a micro-batch
   std::int64_t first_row = 0;     // 0 unless rows are sharded over the sequence
   std::int64_t first_sample = 0;  // global number of the micro-batch's first sample
+  ZigZag positions{};             // of the rank's part
 
-  std::int64_t position(std::int64_t r) const { return (first_row + r) / micro; }
+  std::int64_t position(std::int64_t r) const {
+    return positions.position((first_row + r) / micro);
+  }
   std::int64_t sample(std::int64_t r) const { return first_sample + (first_row + r) % micro; }
 };
 

@@ -109,8 +109,10 @@ struct FrameworkRules {
   bool split_gated_linear = false;  // gate and up are two column-parallel layers: two
                                     // input-gradient reductions in backward
   bool attention_host_sync =
-      false;             // flash attention reads a sequence length on the host in every layer
-  EagerNorm eager_norm;  // not counted: the profile's measured unfused norm
+      false;  // flash attention reads a sequence length on the host in every layer
+  bool ring_gradients_narrow = false;  // a ring of attention adds up gradients in the activations'
+                                       // type instead of fp32
+  EagerNorm eager_norm;                // not counted: the profile's measured unfused norm
   // Activations kept
   bool eager_norm_keeps_normalized =
       false;                       // an unfused norm keeps its result before the weight too

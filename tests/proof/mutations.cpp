@@ -296,7 +296,7 @@ constexpr std::array kMutations = {
                       [replicas](Op& op) { op.comm = replicas; });
              }},
     Mutation{"clip norm counts replicas of shards", "dp4_hsdp2", Check::field,
-             [](Program& p) { p.comms[comm_named(p, "world")].dp_ways = 0; }},
+             [](Program& p) { p.comms[comm_named(p, "world")].ways = 0; }},
     Mutation{"whole gradients reduced before the last micro-batch", "pp2_dp2_fsdp2", Check::verify,
              [](Program& p) {
                change(p,
