@@ -1,3 +1,4 @@
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -45,6 +46,13 @@ bool is_of_an_end(const Op& op) {
   return syncs && (op.module == Module::embedding || op.module == Module::head);
 }
 
+/// A block of a ring's attention costs what the scenario says beside its layer.
+std::optional<Seconds> block_cost(const UnitCosts& unit, Kernel kernel) {
+  if (kernel == Kernel::flash_block_fwd) return named(unit.attention, "F", unit.otherwise);
+  if (kernel == Kernel::flash_block_bwd) return named(unit.attention, "B", unit.otherwise);
+  return std::nullopt;
+}
+
 Seconds op_cost(const UnitCosts& unit, const Op& op, bool carries_layer) {
   switch (op.kind) {
     case OpKind::compute:
@@ -88,7 +96,10 @@ PricedProgram price_unit(const Program& program, const Cluster& cluster) {
       const bool first = layer_work && seen.insert({op.layer, op.phase, op.recompute}).second;
       // Recomputing part of a layer is free here: F stands for a whole forward.
       const bool carries = first && (!op.recompute || wholly_recomputed.contains(op.layer));
-      seconds[i] = op_cost(unit, op, carries);
+      const bool computes = op.kind == OpKind::compute;
+      const auto block =
+          computes ? block_cost(unit, program.shapes[op.shape].kernel) : std::nullopt;
+      seconds[i] = block ? *block : op_cost(unit, op, carries);
     }
   }
   for (const Role& role : program.roles) {

@@ -31,26 +31,27 @@ void flash_block(const C& c) {
   const AttentionSizes n = sizes_of(block.dims);
   const std::int64_t kv = block.keys * block.dims.micro * block.key_width();
   ref::FlashOptions options{.mask = attention_mask(c), .dropout = {}};
+  options.mask.causal = true;  // the attribute says whether some of the block is masked
   if (c.has(kAttentionDropout)) {
     options.dropout =
         ref::FlashDropout{.key = dropout_key(c, 0),
                           .elements = attention_elements(c, c.program.job.sequence, block.dims.a)};
   }
   if (c.shape.kernel == Kernel::flash_block_fwd) {
-    ref::flash_block_fwd(block, options, c.in(0, n.qkv), c.in(1, kv), c.out(0, n.out),
-                         c.out(1, n.lse));
+    SetOf<C>::flash_block_fwd(block, options, c.in(0, n.qkv), c.in(1, kv), c.out(0, n.out),
+                              c.out(1, n.lse));
     return;
   }
   auto* dq = c.has(kOverwrite) ? c.out(0, n.out) : c.add_to(0, n.out);
   if (c.has(kOverwrite)) ref::zero(n.out, dq);
-  ref::flash_block_bwd<typename C::Value>(block, options,
-                                          {.dout = c.in(0, n.out),
-                                           .qkv = c.in(1, n.qkv),
-                                           .kv = c.in(2, kv),
-                                           .out = c.in(3, n.out),
-                                           .lse = c.in(4, n.lse),
-                                           .dq = dq,
-                                           .dkv = c.out(1, kv)});
+  SetOf<C>::flash_block_bwd(block, options,
+                            {.dout = c.in(0, n.out),
+                             .qkv = c.in(1, n.qkv),
+                             .kv = c.in(2, kv),
+                             .out = c.in(3, n.out),
+                             .lse = c.in(4, n.lse),
+                             .dq = dq,
+                             .dkv = c.out(1, kv)});
 }
 
 template <class C>

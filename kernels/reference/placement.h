@@ -2,6 +2,7 @@
 // Where a rank's rows lie in the whole micro-batch: what makes tokens, positions and dropout masks
 // the same for every layout.
 
+#include <algorithm>
 #include <cstdint>
 
 namespace windtunnel::reference {
@@ -12,9 +13,17 @@ namespace windtunnel::reference {
 struct ZigZag {
   std::int64_t half = 0, ring = 1, place = 0;
 
+  std::int64_t first() const { return place * half; }
+  std::int64_t second() const { return (2 * ring - 1 - place) * half; }
   std::int64_t position(std::int64_t local) const {
-    if (local < half) return place * half + local;
-    return (2 * ring - 1 - place) * half + local - half;
+    return local < half ? first() + local : second() + local - half;
+  }
+  /// How many of the `held` positions are not beyond `position`: they are the first.
+  std::int64_t up_to(std::int64_t position, std::int64_t held) const {
+    const std::int64_t of_first = std::clamp<std::int64_t>(position + 1 - first(), 0, half);
+    const std::int64_t of_second =
+        std::clamp<std::int64_t>(position + 1 - second(), 0, held - half);
+    return of_first + of_second;
   }
 };
 

@@ -25,7 +25,7 @@ TEST_P(NotBuilt, IsNamedWithItsValue) {
 INSTANTIATE_TEST_SUITE_P(
     Plan, NotBuilt,
     ::testing::Values(
-        Case{"{cp: 2}", "`plan.cp`: 2 is not built yet"},
+
         Case{"{sharding: {kind: fsdp}}", "`plan.sharding.kind`: fsdp is not built yet"},
         Case{"{sharding: {kind: zero1, shard_degree: 4}}",
              "`plan.sharding.shard_degree`: 4 is not built yet"},
