@@ -28,10 +28,11 @@ struct Bucket {
   SlotId grads = kNone;  // whole; kNone where gradients are reduced in every micro-batch
   SlotId weight_shard = kNone, grad_shard = kNone;  // this rank's part, or the whole
   SlotId master = kNone, momentum = kNone, variance = kNone;
-  SlotId kept_part = kNone;        // units: what stays of the weights between forward and backward
-  SlotId reduce_input = kNone;     // gradients on their way into the reduction
-  std::uint32_t reduced = kNone;   // event: gradients are reduced (asynchronous reduction)
-  std::uint32_t gathered = kNone;  // event: weights are gathered (asynchronous gather)
+  SlotId kept_part = kNone;         // units: what stays of the weights between forward and backward
+  SlotId reduce_input = kNone;      // gradients on their way into the reduction
+  std::uint32_t reduced = kNone;    // event: gradients are reduced (asynchronous reduction)
+  std::uint32_t scattered = kNone;  // event: the reduce-scatter has read its input
+  std::uint32_t gathered = kNone;   // event: weights are gathered (asynchronous gather)
   bool tied = false;
   bool stays_whole = false;  // units: not released after forward
   int waiting = 0;           // gradient contributions not yet drafted

@@ -42,6 +42,7 @@ Stream scatter(RoleDraft& d, const Bucket& b, SlotId shard, When when) {
   const Stream stream = reduction_stream_of(d);
   d.collective(reduction(d, b, Collective::reduce_scatter, {reduce_comm(d), stream, when}),
                b.reduce_input, shard, b.elements);
+  if (b.scattered != kNone) d.record(b.scattered, stream, when);
   if (d.plan().replicas() == 1) return stream;
   const Stream over = replica_stream(d);
   order(d, stream, over, when);
@@ -141,13 +142,14 @@ void reduce_to_shard(RoleDraft& d, Bucket& b, When when) {
   d.phase = phase;
 }
 
-void await_reduction(RoleDraft& d, Bucket& b, When when) {
+void await_reduction(RoleDraft& d, Bucket& b, const ReductionWait& wait) {
   if (reduction_stream_of(d) == Stream::compute || b.reduced == kNone) return;
   const Phase phase = d.phase;
   d.phase = Phase::grad_sync;
-  OperandList holds;
-  if (b.reduce_input != kNone) holds.push_back(b.reduce_input);
-  d.wait(b.reduced, Stream::compute, holds, when);
+  OperandList input;
+  if (b.reduce_input != kNone) input.push_back(b.reduce_input);
+  if (wait.shards) d.wait(b.reduced, Stream::compute, {}, wait.when);
+  d.wait(b.scattered, Stream::compute, input, wait.when);
   d.phase = phase;
 }
 

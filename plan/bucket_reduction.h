@@ -29,8 +29,13 @@ void copy_into_bucket(RoleDraft& draft, Bucket& bucket, const BucketPart& part);
 /// Reduces `bucket.reduce_input` to the shard, in micro-batches of `when` (always or the last).
 void reduce_to_shard(RoleDraft& draft, Bucket& bucket, When when);
 
-/// Compute waits for the reduction of `bucket`; its input may then be used again.
-void await_reduction(RoleDraft& draft, Bucket& bucket, When when);
+/// Compute waits until the reduction of `bucket` has read its input, whose memory may then be used
+/// again; with `shards` also until its shard, and those reduced before, are whole.
+struct ReductionWait {
+  When when = When::always;
+  bool shards = false;
+};
+void await_reduction(RoleDraft& draft, Bucket& bucket, const ReductionWait& wait);
 
 /// Name of the communicator over the ranks of a shard group.
 const char* shard_comm(const RoleDraft& draft);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/check.h"
+#include "plan/swept_order.h"
 
 namespace windtunnel {
 
@@ -202,6 +203,18 @@ class Issue {
 
 std::vector<IssuedCall> issue_order(const PipelineOrder& order, int rank) {
   return Issue(order, rank).run();
+}
+
+bool is_swept(ScheduleKind kind) {
+  return kind != ScheduleKind::gpipe && kind != ScheduleKind::one_f_one_b &&
+         kind != ScheduleKind::interleaved_1f1b;
+}
+
+std::vector<std::vector<IssuedCall>> issue_orders(const PipelineOrder& order) {
+  if (is_swept(order.kind)) return swept_orders(order);
+  std::vector<std::vector<IssuedCall>> calls;
+  for (int rank = 0; rank < order.shape.pp; ++rank) calls.push_back(issue_order(order, rank));
+  return calls;
 }
 
 }  // namespace windtunnel

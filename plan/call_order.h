@@ -33,7 +33,13 @@ struct PipelineOrder {
   bool batched = true;  // blocking: a batch is one operation; else its transfers run one by one
 };
 
-/// Calls of pipeline rank `rank`, in host issue order.
+/// Calls of pipeline rank `rank`, in host issue order. For gpipe, 1f1b and interleaved_1f1b.
 std::vector<IssuedCall> issue_order(const PipelineOrder& order, int rank);
+
+/// Whether the schedule's transfers are placed by the sweep of plan/swept_order.h.
+bool is_swept(ScheduleKind kind);
+
+/// [pipeline rank]: its calls, for any schedule.
+std::vector<std::vector<IssuedCall>> issue_orders(const PipelineOrder& order);
 
 }  // namespace windtunnel

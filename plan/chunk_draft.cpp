@@ -7,21 +7,6 @@ namespace windtunnel {
 
 namespace {
 
-/// Asynchronous transfers have a stream per direction; blocking ones run on the compute stream.
-Stream transfer_stream(const RoleDraft& d, ChunkCall call) {
-  if (!d.plan().overlap_pp) return Stream::compute;
-  switch (call) {
-    case ChunkCall::receive_input:
-      return Stream::pp_recv_fwd;
-    case ChunkCall::send_output:
-      return Stream::pp_send_fwd;
-    case ChunkCall::receive_grad:
-      return Stream::pp_recv_bwd;
-    default:
-      return Stream::pp_send_bwd;
-  }
-}
-
 bool forward_direction(ChunkCall call) {
   return call == ChunkCall::receive_input || call == ChunkCall::send_output;
 }
@@ -76,14 +61,51 @@ SegmentDraft& ChunkDraft::open(ChunkCall call, std::string_view name) {
   return s;
 }
 
-void ChunkDraft::draft_segments(SlotId loss) {
+void ChunkDraft::draft_passes(SlotId loss) {
   d_.chunk = place_.local;
   draft_forward(loss);
-  draft_backward();
-  draft_transfers();
-  std::vector<SegmentDraft*> all;
-  for (SegmentDraft& s : drafts_) all.push_back(&s);
-  insert_allocations(d_, all);
+  const ShardedUnits::State after_forward = units_.state();
+  draft_backward(ChunkCall::backward);
+  if (!d_.plan().splits_backward) return;
+  units_.restore(after_forward);
+  parameters_.restart_backward();
+  draft_split_backward();
+}
+
+/// Input gradients first; matrix products of weights, and what waits for them, in a segment of
+/// their own.
+void ChunkDraft::draft_split_backward() {
+  std::vector<DeferredWeightGrad> deferred;
+  parameters_.defer(&deferred);
+  const SlotId sent = input_grad_;
+  draft_backward(ChunkCall::input_grad);
+  parameters_.defer(nullptr);
+  // Both ways make the tensor that is sent.
+  for (DraftOp& op : drafts_[static_cast<std::size_t>(ChunkCall::input_grad)].ops) {
+    op.operands.replace(input_grad_, sent);
+    op.holds.replace(input_grad_, sent);
+  }
+  input_grad_ = sent;
+  open(ChunkCall::weight_grad, "weight_grad");
+  d_.phase = Phase::weight_grad;
+  draft_deferred(d_, parameters_, deferred);
+  parameters_.start_put_off_reductions(d_);
+  units_.end_backward();
+  parameters_.end_backward(d_);
+}
+
+void ChunkDraft::place_memory() {
+  d_.chunk = place_.local;
+  SegmentPath whole, split;
+  for (std::size_t i = 0; i < drafts_.size(); ++i) {
+    const auto call = static_cast<ChunkCall>(i);
+    const bool half = call == ChunkCall::input_grad || call == ChunkCall::weight_grad;
+    if (!half) whole.push_back(&drafts_[i]);
+    if (call != ChunkCall::backward) split.push_back(&drafts_[i]);
+  }
+  std::vector<SegmentPath> paths{whole};
+  if (d_.plan().splits_backward) paths.push_back(split);
+  insert_allocations(d_, paths);
 }
 
 void ChunkDraft::draft_forward(SlotId loss) {
@@ -98,7 +120,7 @@ void ChunkDraft::draft_forward(SlotId loss) {
     units_.leave(kEmbeddingUnit);
   } else {
     x = input_ = d_.tensor("input", z.norm_rows * z.hidden, z.act);
-    if (d_.plan().overlap_pp) {
+    if (d_.plan().overlap_pp && place_.previous_local < 0) {
       received_input_ = d_.event("received_input", true);
       d_.wait(received_input_, Stream::compute, {x});
     }
@@ -120,8 +142,8 @@ void ChunkDraft::draft_forward(SlotId loss) {
   units_.end_forward();
 }
 
-void ChunkDraft::draft_backward() {
-  open(ChunkCall::backward, "backward");
+void ChunkDraft::draft_backward(ChunkCall call) {
+  open(call, call == ChunkCall::backward ? "backward" : "input_grad");
   d_.phase = Phase::backward;
   const LayerSizes z(d_);
   SlotId g = kNone;
@@ -130,11 +152,13 @@ void ChunkDraft::draft_backward() {
     g = head_->backward();
     units_.leave(kHeadUnit);
   } else {
-    g = output_grad_ = d_.tensor("output_grad", z.norm_rows * z.hidden, z.act);
-    if (d_.plan().overlap_pp) {
-      received_grad_ = d_.event("received_grad", true);
-      d_.wait(received_grad_, Stream::compute, {g});
+    if (output_grad_ == kNone) {
+      output_grad_ = d_.tensor("output_grad", z.norm_rows * z.hidden, z.act);
+      if (d_.plan().overlap_pp) received_grad_ = d_.event("received_grad", true);
     }
+    g = output_grad_;
+    if (d_.plan().overlap_pp && place_.next_local < 0)
+      d_.wait(received_grad_, Stream::compute, {g});
     if (scatters(d_, ChunkCall::receive_grad)) gather_parts(g, "output_grad_part");
   }
   for (std::size_t i = layers_.size(); i-- > 0;) {
@@ -150,6 +174,7 @@ void ChunkDraft::draft_backward() {
     input_grad_ = g;
     if (scatters(d_, ChunkCall::send_grad)) cut_into_parts("input_grad_cut");
   }
+  if (call == ChunkCall::input_grad) return;
   units_.end_backward();
   parameters_.end_backward(d_);
 }
@@ -179,18 +204,81 @@ SlotId ChunkDraft::partial_view(SlotId slot, std::string_view name) {
   return view;
 }
 
-void ChunkDraft::draft_transfers() {
-  if (input_ != kNone) draft_receive(ChunkCall::receive_input, input_, place_.previous_role);
-  if (output_ != kNone) draft_send(ChunkCall::send_output, output_, place_.next_role);
-  if (output_grad_ != kNone) draft_receive(ChunkCall::receive_grad, output_grad_, place_.next_role);
-  if (input_grad_ != kNone) draft_send(ChunkCall::send_grad, input_grad_, place_.previous_role);
+/// Between neighbours on one rank nothing is sent: the sender's segment hands its tensor over.
+void ChunkDraft::draft_transfers(const std::vector<std::unique_ptr<ChunkDraft>>& chunks) {
+  d_.chunk = place_.local;
+  const auto neighbour = [&](int local) -> const ChunkDraft& {
+    return *chunks[static_cast<std::size_t>(local)];
+  };
+  if (input_ != kNone && place_.previous_local < 0)
+    draft_receive(ChunkCall::receive_input, input_, place_.previous_role);
+  if (output_ != kNone) {
+    if (place_.next_local < 0) {
+      draft_send(ChunkCall::send_output, output_, place_.next_role);
+    } else {
+      draft_hand_over(ChunkCall::send_output, output_, neighbour(place_.next_local).input_);
+    }
+  }
+  if (output_grad_ != kNone && place_.next_local < 0)
+    draft_receive(ChunkCall::receive_grad, output_grad_, place_.next_role);
+  if (input_grad_ != kNone) {
+    if (place_.previous_local < 0) {
+      draft_send(ChunkCall::send_grad, input_grad_, place_.previous_role);
+    } else {
+      draft_hand_over(ChunkCall::send_grad, input_grad_,
+                      neighbour(place_.previous_local).output_grad_);
+    }
+  }
+}
+
+/// A framework passes the tensor itself on; here each chunk's frame has its own, and the copy
+/// between them costs no traffic.
+void ChunkDraft::draft_hand_over(ChunkCall call, SlotId from, SlotId to) {
+  const bool fwd = forward_direction(call);
+  open(call, fwd ? "hand_over_output" : "hand_over_grad");
+  d_.phase = fwd ? Phase::forward : Phase::backward;
+  d_.slot(to).space = Space::frame;
+  d_.taken_elsewhere.insert(to);
+  DraftOp take;
+  take.op = {.kind = OpKind::alloc, .phase = d_.phase, .module = Module::pipeline};
+  take.operands = {to};
+  d_.segment->ops.push_back(take);
+  d_.kernel({.kernel = Kernel::hand_over,
+             .dims = {d_.slot(from).elements},
+             .module = Module::pipeline,
+             .launches = 0},
+            {from}, {to});
+}
+
+/// Whether a transfer goes from a rank to a higher one, or around the loop as if it did.
+bool ChunkDraft::is_up(ChunkCall call) const {
+  const bool with_next = call == ChunkCall::send_output || call == ChunkCall::receive_grad;
+  const bool fwd = forward_direction(call);
+  if (d_.plan().placement == ChunkPlacement::loop) return fwd;
+  const int peer = with_next ? place_.next_role : place_.previous_role;
+  const bool peer_above = peer > d_.role.pipeline_rank;
+  const bool sends = call == ChunkCall::send_output || call == ChunkCall::send_grad;
+  return sends == peer_above;
+}
+
+/// Asynchronous transfers have a stream per neighbour and direction; blocking ones run on the
+/// compute stream.
+Stream ChunkDraft::transfer_stream(ChunkCall call) const {
+  if (!d_.plan().overlap_pp) return Stream::compute;
+  const bool sends = call == ChunkCall::send_output || call == ChunkCall::send_grad;
+  if (is_up(call)) return sends ? Stream::pp_send_fwd : Stream::pp_recv_fwd;
+  return sends ? Stream::pp_send_bwd : Stream::pp_recv_bwd;
+}
+
+std::uint32_t ChunkDraft::transfer_comm(ChunkCall call) const {
+  return d_.comm(is_up(call) ? "pp_fwd" : "pp_bwd");
 }
 
 void ChunkDraft::draft_receive(ChunkCall call, SlotId slot, int peer) {
   const bool fwd = forward_direction(call);
   open(call, fwd ? "receive_input" : "receive_grad");
   d_.phase = fwd ? Phase::forward : Phase::backward;
-  const Stream stream = transfer_stream(d_, call);
+  const Stream stream = transfer_stream(call);
   const SlotId target =
       scatters(d_, call) ? partial_view(slot, fwd ? "input_part" : "output_grad_part") : slot;
   d_.host_work(HostItem::eager_op,
@@ -201,7 +289,7 @@ void ChunkDraft::draft_receive(ChunkCall call, SlotId slot, int peer) {
     d_.record(ready, Stream::compute);
     d_.wait(ready, stream);
   }
-  d_.point_to_point(OpKind::recv, target, peer, d_.comm(fwd ? "pp_fwd" : "pp_bwd"), stream);
+  d_.point_to_point(OpKind::recv, target, peer, transfer_comm(call), stream);
   if (stream != Stream::compute) d_.record(fwd ? received_input_ : received_grad_, stream);
 }
 
@@ -209,20 +297,20 @@ void ChunkDraft::draft_send(ChunkCall call, SlotId slot, int peer) {
   const bool fwd = forward_direction(call);
   open(call, fwd ? "send_output" : "send_grad");
   d_.phase = fwd ? Phase::forward : Phase::backward;
-  const Stream stream = transfer_stream(d_, call);
+  const Stream stream = transfer_stream(call);
   const SlotId source =
       scatters(d_, call) ? partial_view(slot, fwd ? "output_part" : "input_grad_part") : slot;
   d_.host_work(HostItem::eager_op,
                d_.rules().host_ops_per_send * (fwd ? d_.rules().tensors_per_activation : 1));
   if (stream == Stream::compute) {
-    d_.point_to_point(OpKind::send, source, peer, d_.comm(fwd ? "pp_fwd" : "pp_bwd"), stream);
+    d_.point_to_point(OpKind::send, source, peer, transfer_comm(call), stream);
     return;
   }
   const std::uint32_t ready = d_.event("send_ready", true);
   const std::uint32_t sent = d_.event("sent", true);
   d_.record(ready, Stream::compute);
   d_.wait(ready, stream);
-  d_.point_to_point(OpKind::send, source, peer, d_.comm(fwd ? "pp_fwd" : "pp_bwd"), stream);
+  d_.point_to_point(OpKind::send, source, peer, transfer_comm(call), stream);
   d_.record(sent, stream);
   open(fwd ? ChunkCall::finish_send_output : ChunkCall::finish_send_grad,
        fwd ? "finish_send_output" : "finish_send_grad");

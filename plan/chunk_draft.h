@@ -22,8 +22,10 @@ enum class ChunkCall : std::uint8_t {
   finish_send_output,
   receive_grad,
   backward,
+  input_grad,  // a backward without its weight gradients,
   send_grad,
   finish_send_grad,
+  weight_grad,  // which follow later
   count
 };
 
@@ -33,15 +35,21 @@ struct ChunkPlace {
   std::int16_t local = 0;  // index within the role
   int previous_role = -1;  // role that holds the chunk before, -1 for the model's first
   int next_role = -1;
-  int first_layer_in_stage = 0;  // layers of the role's earlier chunks
+  int previous_local = -1, next_local = -1;  // the neighbour's index, when this role holds it
+  int first_layer_in_stage = 0;              // layers of the role's earlier chunks
 };
 
 class ChunkDraft {
  public:
   ChunkDraft(RoleDraft& draft, const ChunkPlace& place);
 
-  /// Drafts every segment. `loss` is the role's static loss slot (last chunk only, else kNone).
-  void draft_segments(SlotId loss);
+  /// Drafts forward and backward. `loss` is the role's static loss slot (last chunk only, else
+  /// kNone).
+  void draft_passes(SlotId loss);
+  /// Drafts transfers, once the passes of all chunks are drafted.
+  void draft_transfers(const std::vector<std::unique_ptr<ChunkDraft>>& chunks_of_role);
+  /// Where memory is taken and given back, once the transfers of all chunks are drafted.
+  void place_memory();
   /// Stores the segment of a call; a grouped transfer starts together with the transfer issued
   /// before it. kNone when the chunk makes no such call.
   std::uint32_t segment(ChunkCall call, bool grouped);
@@ -51,10 +59,14 @@ class ChunkDraft {
 
  private:
   void draft_forward(SlotId loss);
-  void draft_backward();
-  void draft_transfers();
+  void draft_backward(ChunkCall call);
+  void draft_split_backward();
   void draft_receive(ChunkCall call, SlotId slot, int peer);
   void draft_send(ChunkCall call, SlotId slot, int peer);
+  void draft_hand_over(ChunkCall call, SlotId from, SlotId to);
+  bool is_up(ChunkCall call) const;
+  Stream transfer_stream(ChunkCall call) const;
+  std::uint32_t transfer_comm(ChunkCall call) const;
   SegmentDraft& open(ChunkCall call, std::string_view name);
   /// The whole of a tensor whose parts came, one to each tensor-parallel rank.
   void gather_parts(SlotId whole, const std::string& part);

@@ -1,6 +1,7 @@
 #include "plan/lower.h"
 
 #include <map>
+#include <optional>
 
 #include "core/check.h"
 #include "plan/call_order.h"
@@ -81,16 +82,25 @@ Job make_job(const ResolvedScenario& s) {
           .hidden_dropout = dropout};
 }
 
+/// With one stage interleaving's chunks are one; see resolve.
+ScheduleShape schedule_shape(const ResolvedPlan& p) {
+  return {.pp = p.pp,
+          .virtual_stages = p.virtual_stages,
+          .micro_batches = static_cast<int>(p.micro_batches),
+          .micro_batch_group = p.micro_batch_group};
+}
+
 std::vector<Chunk> chunks_of(const ResolvedScenario& s, int rank) {
   const ResolvedPlan& p = s.plan;
-  const int total = p.pp * p.virtual_stages;
+  const ScheduleShape shape = schedule_shape(p);
+  const int total = global_chunks(p.placement, shape);
   std::vector<int> begin(static_cast<std::size_t>(total) + 1, 0);
   for (int g = 0; g < total; ++g)
     begin[static_cast<std::size_t>(g) + 1] =
         begin[static_cast<std::size_t>(g)] + p.layers_per_chunk[static_cast<std::size_t>(g)];
   std::vector<Chunk> chunks;
-  for (int c = 0; c < p.virtual_stages; ++c) {
-    const int g = c * p.pp + rank;
+  for (int c = 0; c < chunks_per_rank(p.placement, shape); ++c) {
+    const int g = global_chunk(p.placement, shape, {.rank = rank, .chunk = c});
     chunks.push_back({.global_chunk = g,
                       .layer_begin = begin[static_cast<std::size_t>(g)],
                       .layer_end = begin[static_cast<std::size_t>(g) + 1],
@@ -101,17 +111,25 @@ std::vector<Chunk> chunks_of(const ResolvedScenario& s, int rank) {
 }
 
 ChunkList draft_chunks(RoleDraft& d, int rank) {
-  const int pp = d.plan().pp, total = pp * d.plan().virtual_stages;
+  const ResolvedPlan& p = d.plan();
+  const ScheduleShape shape = schedule_shape(p);
+  const int total = global_chunks(p.placement, shape);
+  const auto holder = [&](int g) {
+    return g >= 0 && g < total ? local_chunk(p.placement, shape, g, 0) : LocalChunk{-1, -1};
+  };
   ChunkList list;
   int layers = 0;
   for (std::size_t c = 0; c < d.role.chunks.size(); ++c) {
     const Chunk& chunk = d.role.chunks[c];
-    const int g = chunk.global_chunk;
+    const LocalChunk before = holder(chunk.global_chunk - 1);
+    const LocalChunk after = holder(chunk.global_chunk + 1);
     list.push_back(std::make_unique<ChunkDraft>(
         d, ChunkPlace{.chunk = chunk,
                       .local = static_cast<std::int16_t>(c),
-                      .previous_role = g > 0 ? (rank + pp - 1) % pp : -1,
-                      .next_role = g + 1 < total ? (rank + 1) % pp : -1,
+                      .previous_role = before.rank,
+                      .next_role = after.rank,
+                      .previous_local = before.rank == rank ? before.chunk : -1,
+                      .next_local = after.rank == rank ? after.chunk : -1,
                       .first_layer_in_stage = layers}));
     layers += chunk.layer_end - chunk.layer_begin;
   }
@@ -131,52 +149,83 @@ std::uint32_t sync_segment(RoleDraft& d, std::string_view name) {
 /// Chunks that go around the ring of stages: when every rank sends before it receives, transfers
 /// one by one never end. A stack without interleaving of its own gets the batched transfers of
 /// Megatron-LM, whose schedule it is.
-bool batches_transfers(const RoleDraft& d) {
-  return d.rules().batched_p2p || d.plan().schedule == ScheduleKind::interleaved_1f1b;
+bool batches_transfers(const ResolvedScenario& s) {
+  return s.rules.batched_p2p || s.plan.schedule == ScheduleKind::interleaved_1f1b;
 }
 
-void append_pipeline_calls(RoleDraft& d, ChunkList& chunks) {
+PipelineOrder pipeline_order(const ResolvedScenario& s) {
+  const ResolvedPlan& p = s.plan;
+  return {.shape = schedule_shape(p),
+          .kind = p.schedule,
+          .asynchronous = p.overlap_pp,
+          .batched = batches_transfers(s)};
+}
+
+bool is_gradient_call(ChunkCall call) {
+  return call == ChunkCall::backward || call == ChunkCall::input_grad ||
+         call == ChunkCall::weight_grad;
+}
+
+/// Marks the first and the last of a chunk's forwards, and of its calls that make gradients.
+class PassMarks {
+ public:
+  explicit PassMarks(std::size_t chunks) : forward_(chunks), gradients_(chunks) {}
+
+  void note(std::vector<Call>& calls, const IssuedCall& issued) {
+    const bool forward = issued.call == ChunkCall::forward;
+    if (!forward && !is_gradient_call(issued.call)) return;
+    Last& last = (forward ? forward_ : gradients_)[static_cast<std::size_t>(issued.chunk)];
+    if (last.call) {
+      calls[*last.call].last_micro_batch = false;
+    } else {
+      calls.back().first_micro_batch = true;
+    }
+    last.call = calls.size() - 1;
+    calls.back().last_micro_batch = true;
+  }
+
+ private:
+  struct Last {
+    std::optional<std::size_t> call;
+  };
+  std::vector<Last> forward_, gradients_;
+};
+
+void append_pipeline_calls(RoleDraft& d, ChunkList& chunks,
+                           const std::vector<IssuedCall>& issued_calls) {
   const ResolvedPlan& p = d.plan();
-  const PipelineOrder order{.shape = {.pp = p.pp,
-                                      .virtual_stages = p.virtual_stages,
-                                      .micro_batches = static_cast<int>(p.micro_batches),
-                                      .micro_batch_group = p.micro_batch_group},
-                            .kind = p.schedule,
-                            .asynchronous = p.overlap_pp,
-                            .batched = batches_transfers(d)};
   const bool sync = d.rules().p2p_sync_host && !p.overlap_pp && p.pp > 1;
   const std::uint32_t sync_call = sync ? sync_segment(d, "p2p_sync") : kNone;
   const bool forward_sync = d.rules().forward_sync_host;
   const std::uint32_t forward_sync_call = forward_sync ? sync_segment(d, "forward_sync") : kNone;
-  std::vector<std::int64_t> forwards(chunks.size(), 0), backwards(chunks.size(), 0);
-  for (const IssuedCall& issued : issue_order(order, d.role.pipeline_rank)) {
+  PassMarks marks(chunks.size());
+  for (const IssuedCall& issued : issued_calls) {
     const std::size_t c = static_cast<std::size_t>(issued.chunk);
     const std::uint32_t segment = chunks[c]->segment(issued.call, issued.grouped);
     if (segment == kNone) continue;
-    Call call{.segment = segment, .chunk = issued.chunk, .micro_batch = issued.micro_batch};
-    if (issued.call == ChunkCall::forward || issued.call == ChunkCall::backward) {
-      std::int64_t& done = (issued.call == ChunkCall::forward ? forwards : backwards)[c];
-      call.first_micro_batch = done == 0;
-      call.last_micro_batch = ++done == p.micro_batches;
-    }
     if (forward_sync && issued.call == ChunkCall::forward)
       d.role.calls.push_back({.segment = forward_sync_call});
-    d.role.calls.push_back(call);
+    d.role.calls.push_back(
+        {.segment = segment, .chunk = issued.chunk, .micro_batch = issued.micro_batch});
+    marks.note(d.role.calls, issued);
     if (issued.ends_batch && sync) d.role.calls.push_back({.segment = sync_call});
   }
 }
 
-Role lower_role(ProgramWriter& w, const ResolvedScenario& s, int rank) {
+Role lower_role(ProgramWriter& w, const ResolvedScenario& s, int rank,
+                const std::vector<IssuedCall>& issued_calls) {
   RoleDraft d(w, s, rank);
   d.role.chunks = chunks_of(s, rank);
   const StepScalars scalars = make_scalars(d);
   ChunkList chunks = draft_chunks(d, rank);
   for (const auto& chunk : chunks)
-    chunk->draft_segments(chunk->place().chunk.has_head ? scalars.loss : kNone);
+    chunk->draft_passes(chunk->place().chunk.has_head ? scalars.loss : kNone);
+  for (const auto& chunk : chunks) chunk->draft_transfers(chunks);
+  for (const auto& chunk : chunks) chunk->place_memory();
   d.chunk = -1;
   d.role.prologue.push_back({.segment = w.store_segment(draft_startup(d))});
   d.role.calls.push_back({.segment = w.store_segment(draft_step_begin(d, chunks, scalars))});
-  append_pipeline_calls(d, chunks);
+  append_pipeline_calls(d, chunks, issued_calls);
   d.role.calls.push_back({.segment = w.store_segment(draft_grad_sync(d, chunks))});
   d.role.calls.push_back({.segment = w.store_segment(draft_optimizer(d, chunks, scalars))});
   return std::move(d.role);
@@ -189,7 +238,10 @@ Program draft(const ResolvedScenario& s) {
   w.program.mesh = make_mesh(s.plan);
   w.program.job = make_job(s);
   add_comms(w, s);
-  for (int rank = 0; rank < s.plan.pp; ++rank) w.program.roles.push_back(lower_role(w, s, rank));
+  const std::vector<std::vector<IssuedCall>> calls = issue_orders(pipeline_order(s));
+  for (int rank = 0; rank < s.plan.pp; ++rank) {
+    w.program.roles.push_back(lower_role(w, s, rank, calls[static_cast<std::size_t>(rank)]));
+  }
   return std::move(w.program);
 }
 
@@ -208,6 +260,8 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   p.sequence_parallel = false;
   p.schedule = ScheduleKind::one_f_one_b;
   p.virtual_stages = 1;
+  p.placement = ChunkPlacement::loop;
+  p.splits_backward = false;
   p.micro_batch_group = 1;
   p.layers_per_chunk = {static_cast<int>(s.scenario.model.layers)};
   p.micro_batches = s.scenario.batch.global / s.scenario.batch.micro;

@@ -1,6 +1,7 @@
 #include "plan/parallel_linear.h"
 
 #include <optional>
+#include <utility>
 
 namespace windtunnel {
 
@@ -11,15 +12,34 @@ bool splits_gemm_gradient(const RoleDraft& d) {
          (d.plan().grads != Dtype::fp32 && d.rules().half_grads != HalfGrads::none);
 }
 
-void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc, SlotId a) {
-  const GradientTarget target = gradient_target(d, p, l.weight);
-  const std::int64_t rows = d.slot(dc).elements / l.out;
+void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& g) {
+  const Phase phase = std::exchange(d.phase, Phase::weight_grad);
+  const std::int16_t layer = std::exchange(d.layer, g.layer);
+  const GradientTarget target = gradient_target(d, p, g.weight);
+  const std::int64_t rows = d.slot(g.output_grad).elements / g.out;
   d.kernel({.kernel = Kernel::gemm_wgrad,
-            .dims = {rows, l.out, l.in},
+            .dims = {rows, g.out, g.in},
             .attr = static_cast<std::uint16_t>(target.accumulate ? kAccumulate : kAttrNone),
-            .module = l.module},
-           {dc, a}, {target.slot});
-  finish_gradient(d, p, l.weight, target);
+            .module = g.module},
+           {g.output_grad, g.input}, {target.slot});
+  finish_gradient(d, p, g.weight, target);
+  d.phase = phase;
+  d.layer = layer;
+}
+
+void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc, SlotId a) {
+  const DeferredWeightGrad gradient{.weight = l.weight,
+                                    .in = l.in,
+                                    .out = l.out,
+                                    .module = l.module,
+                                    .output_grad = dc,
+                                    .input = a,
+                                    .layer = d.layer};
+  if (p.deferred() != nullptr) {
+    p.deferred()->push_back(gradient);
+  } else {
+    draft_weight_gradient(d, p, gradient);
+  }
 }
 
 void bias_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc) {
@@ -41,6 +61,11 @@ SlotId input_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId 
 }
 
 }  // namespace
+
+void draft_deferred(RoleDraft& d, ChunkParameters& p,
+                    const std::vector<DeferredWeightGrad>& deferred) {
+  for (const DeferredWeightGrad& g : deferred) draft_weight_gradient(d, p, g);
+}
 
 GradientTarget gradient_target(RoleDraft& d, ChunkParameters& p, ParameterId id) {
   const ParameterSlots& s = p.slots(id);

@@ -47,6 +47,10 @@ struct RowBackward {
 SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& linear,
                     const RowBackward& in);
 
+/// The weight gradients that were put off, in the order they were.
+void draft_deferred(RoleDraft& d, ChunkParameters& p,
+                    const std::vector<DeferredWeightGrad>& deferred);
+
 /// Adds one kernel's gradient of a parameter: straight into the accumulation buffer, or through a
 /// half-precision gradient, by the framework's rule.
 struct GradientTarget {

@@ -1,6 +1,7 @@
 #include "plan/parameters.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "plan/bucket_reduction.h"
@@ -68,9 +69,8 @@ void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
     if (tied) close();
     members.push_back(i);
     elements += local_elements(requests_[i].param, d.plan().tp);
-    const std::int64_t full = buckets_.empty() && d.rules().first_bucket > 0
-                                  ? std::min(d.rules().first_bucket, d.plan().bucket)
-                                  : d.plan().bucket;
+    const bool first = buckets_.empty() && d.plan().first_bucket > 0;
+    const std::int64_t full = first ? d.plan().first_bucket : d.plan().bucket;
     if (tied || (!one_bucket && elements >= full)) close();
     if (tied) buckets_.back().tied = true;
   }
@@ -113,6 +113,8 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
   for (const ParameterId id : members) bucket_of_[id] = buckets_.size();
   if (d.plan().overlap_grad_reduce && d.comm("dp") != kNone)
     b.reduced = d.event("reduced" + suffix, false);
+  if (b.reduced != kNone && (d.plan().shards_grads() || d.plan().shards_weights()))
+    b.scattered = d.event("scattered" + suffix, false);
   if (d.plan().overlap_param_gather && d.plan().shards_states())
     b.gathered = d.event("gathered" + suffix, false);
   buckets_.push_back(std::move(b));
@@ -216,10 +218,31 @@ void ChunkParameters::gradient_drafted(RoleDraft& d, ParameterId id) {
     }
   }
   if (b.waiting > 0 || d.plan().shards_weights()) return;  // units are reduced as they are left
+  if (deferred_ != nullptr) {
+    put_off_.push_back(bucket_of_[id]);
+  } else {
+    bucket_ready(d, bucket_of_[id]);
+  }
+}
+
+void ChunkParameters::start_put_off_reductions(RoleDraft& d) {
+  for (const std::size_t index : std::exchange(put_off_, {})) bucket_ready(d, index);
+}
+
+void ChunkParameters::restart_backward() {
+  drafted_.assign(requests_.size(), 0);
+  for (Bucket& b : buckets_) {
+    b.waiting = 0;
+    for (const ParameterId id : b.parameters) b.waiting += requests_[id].contributions;
+  }
+}
+
+void ChunkParameters::bucket_ready(RoleDraft& d, std::size_t index) {
+  Bucket& b = buckets_[index];
   if (d.plan().shards_grads()) {
-    end_backward(d);
+    if (in_flight_) await_reduction(d, buckets_[*in_flight_], {.when = When::always});
     reduce_to_shard(d, b, When::always);
-    in_flight_ = bucket_of_[id];
+    in_flight_ = index;
   } else if (b.reduced != kNone) {
     reduce_beside_backward(d, b);
   }
@@ -227,7 +250,7 @@ void ChunkParameters::gradient_drafted(RoleDraft& d, ParameterId id) {
 
 void ChunkParameters::end_backward(RoleDraft& d) {
   if (!in_flight_) return;
-  await_reduction(d, buckets_[*in_flight_], When::always);
+  await_reduction(d, buckets_[*in_flight_], {.when = When::always, .shards = true});
   in_flight_.reset();
 }
 

@@ -32,6 +32,15 @@ struct ParameterRequest {
       false;  // replicated, but each tp rank sees other tokens: needs a sum over tp
 };
 
+/// A matrix product that makes a weight gradient, put off to a segment of its own.
+struct DeferredWeightGrad {
+  ParameterId weight = 0;
+  std::int64_t in = 0, out = 0;  // K and N of this rank
+  Module module = Module::mlp;
+  SlotId output_grad = kNone, input = kNone;
+  std::int16_t layer = -1;
+};
+
 class ChunkParameters {
  public:
   ParameterId declare(ParameterRequest request);
@@ -52,6 +61,13 @@ class ChunkParameters {
   /// A contribution is drafted. The last of a parameter goes on to the bucket, the last of a bucket
   /// starts its reduction where that is asynchronous.
   void gradient_drafted(RoleDraft& draft, ParameterId id);
+  /// Backward is drafted anew, another way: nothing has contributed yet.
+  void restart_backward();
+  /// Puts weight gradients, and reductions that could start before them, off into `list`.
+  void defer(std::vector<DeferredWeightGrad>* list) { deferred_ = list; }
+  std::vector<DeferredWeightGrad>* deferred() const { return deferred_; }
+  /// Starts the reductions that were put off.
+  void start_put_off_reductions(RoleDraft& draft);
   /// Waits for what is still being reduced to shards.
   void end_backward(RoleDraft& draft);
   /// Drafts the wait of the first micro-batch's forward for the gathered bucket of this parameter.
@@ -70,6 +86,9 @@ class ChunkParameters {
   std::vector<std::int64_t> offset_;  // in the bucket
   std::vector<int> drafted_;          // contributions, per parameter
   std::vector<Bucket> buckets_;
+  void bucket_ready(RoleDraft& draft, std::size_t index);
+  std::vector<DeferredWeightGrad>* deferred_ = nullptr;
+  std::vector<std::size_t> put_off_;      // buckets complete while weight gradients were put off
   std::optional<std::size_t> in_flight_;  // the bucket that is being reduced to a shard
   std::vector<bool> awaited_;             // per bucket: before_use already drafted
 };

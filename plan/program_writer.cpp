@@ -14,6 +14,12 @@ void OperandList::push_back(SlotId id) {
   ids_[size_++] = id;
 }
 
+void OperandList::replace(SlotId from, SlotId to) {
+  for (std::uint8_t i = 0; i < size_; ++i) {
+    if (ids_[i] == from) ids_[i] = to;
+  }
+}
+
 std::size_t ProgramWriter::ShapeHash::operator()(const Shape& s) const {
   std::uint64_t h = counter_hash(
       static_cast<std::uint64_t>(s.kernel), static_cast<std::uint64_t>(s.in) << 32 | s.attr,

@@ -21,6 +21,7 @@ class OperandList {
   OperandList() = default;
   OperandList(std::initializer_list<SlotId> ids);
   void push_back(SlotId id);
+  void replace(SlotId from, SlotId to);
   const SlotId* begin() const { return ids_.data(); }
   const SlotId* end() const { return ids_.data() + size_; }
   std::uint8_t size() const { return size_; }

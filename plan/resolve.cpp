@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "plan/call_order.h"
 #include "plan/layer_split.h"
 #include "plan/preset_defaults.h"
 #include "plan/resolve_context.h"
@@ -63,30 +64,73 @@ void resolve_order(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::s
   p.order = r.take("plan.order", s.plan.order, fallback, preset);
 }
 
-void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& r, ResolvedPlan& p,
-                      const std::string& preset) {
-  const SchedulePart& part = s.plan.schedule;
-  p.virtual_stages = r.take("plan.schedule.virtual_stages", part.virtual_stages, 1, preset);
+/// Consecutive micro-batches a chunk runs before the next chunk. PyTorch's rounds of pp or more
+/// micro-batches for its interleaved zero-bubble schedule (schedules.py, ScheduleInterleaved1F1B).
+int default_group(const ResolvedPlan& p) {
+  if (p.schedule != ScheduleKind::zb_h1) return p.pp;
+  const std::int64_t rounds = std::max<std::int64_t>(1, p.micro_batches / p.pp);
+  return static_cast<int>(std::max<std::int64_t>(1, p.micro_batches / rounds));
+}
+
+void resolve_schedule_kind(const SchedulePart& part, Resolver& r, ResolvedPlan& p,
+                           const std::string& preset) {
+  const int given = part.virtual_stages.value_or(1);
   const ScheduleKind fallback =
-      p.virtual_stages > 1 ? ScheduleKind::interleaved_1f1b : ScheduleKind::one_f_one_b;
+      given > 1 ? ScheduleKind::interleaved_1f1b : ScheduleKind::one_f_one_b;
+  const ScheduleKind kind = part.kind.value_or(fallback);
+  const int fixed = schedule_row(kind).fixed_virtual_stages;
+  p.virtual_stages =
+      r.take("plan.schedule.virtual_stages", part.virtual_stages, fixed > 0 ? fixed : 1,
+             fixed > 1 ? std::string("schedule ") + schedule_row(kind).name : preset);
   p.schedule = r.take("plan.schedule.kind", part.kind, fallback, preset);
-  if (p.pp == 1) p.virtual_stages = 1;
-  if (p.schedule != ScheduleKind::interleaved_1f1b && p.virtual_stages > 1) {
-    r.error("plan.schedule.virtual_stages", "virtual_stages needs schedule kind interleaved_1f1b",
-            "kind: interleaved_1f1b, or virtual_stages: 1");
+  // One stage has nothing to order: its chunks follow each other, and are one.
+  if (p.pp == 1) {
     p.virtual_stages = 1;
+    if (p.schedule != ScheduleKind::gpipe) p.schedule = ScheduleKind::one_f_one_b;
   }
   if (p.schedule == ScheduleKind::interleaved_1f1b && p.virtual_stages == 1)
     p.schedule = ScheduleKind::one_f_one_b;
-  p.micro_batch_group =
-      r.take("plan.schedule.micro_batch_group", part.micro_batch_group, p.pp, "computed (pp)");
+  const ScheduleRow& row = schedule_row(p.schedule);
+  p.placement = row.placement;
+}
+
+void check_schedule_shape(const SchedulePart& part, Resolver& r, ResolvedPlan& p) {
+  const ScheduleRow& row = schedule_row(p.schedule);
+  const ScheduleShape shape{.pp = p.pp,
+                            .virtual_stages = p.virtual_stages,
+                            .micro_batches = static_cast<int>(p.micro_batches),
+                            .micro_batch_group = p.micro_batch_group};
+  if (const auto why = refusal(row, shape)) {
+    const bool interleaved = p.schedule == ScheduleKind::interleaved_1f1b;
+    r.error(interleaved ? "plan.schedule.micro_batch_group" : "plan.schedule.kind", *why,
+            part.micro_batch_group
+                ? "micro_batch_group: auto; a multiple of pp micro-batches always runs"
+                : "raise batch.global or lower micro so that each replica runs a multiple of pp "
+                  "micro-batches");
+    return;
+  }
+  const std::vector<ScheduleAction> actions = row.actions(shape, 0);
+  p.splits_backward = std::any_of(actions.begin(), actions.end(), [](const ScheduleAction& a) {
+    return a.kind == ScheduleAction::Kind::input_grad;
+  });
+}
+
+void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& r, ResolvedPlan& p,
+                      const std::string& preset) {
+  const SchedulePart& part = s.plan.schedule;
+  resolve_schedule_kind(part, r, p, preset);
+  p.micro_batch_group = r.take("plan.schedule.micro_batch_group", part.micro_batch_group,
+                               default_group(p), "computed (pp)");
   const int chunks = p.pp * p.virtual_stages;
-  if (static_cast<std::int64_t>(chunks) * p.micro_batches > kMostPasses) {
+  const bool countable = static_cast<std::int64_t>(chunks) * p.micro_batches <= kMostPasses;
+  if (!countable) {
     r.error("batch.global",
             std::to_string(p.micro_batches) + " micro-batches through " + std::to_string(chunks) +
                 " chunks are more passes than the " + std::to_string(kMostPasses) +
                 " a program may have",
             "a larger micro, a smaller global batch or fewer virtual_stages");
+  } else {
+    check_schedule_shape(part, r, p);
   }
   if (part.layers_per_stage) {
     p.layers_per_chunk = r.take("plan.schedule.layers_per_stage", part.layers_per_stage, {}, "");
@@ -102,21 +146,6 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
             "layers_per_stage has " + std::to_string(p.layers_per_chunk.size()) +
                 " entries, the plan has pp * virtual_stages = " + std::to_string(chunks),
             "one entry per chunk, in model order");
-  }
-  if (p.schedule == ScheduleKind::interleaved_1f1b) {
-    const std::int64_t m = p.micro_batches, group = p.micro_batch_group;
-    const bool ok = group >= p.pp && group <= m && (m % group == 0 || m % group >= p.pp);
-    if (!ok) {
-      r.error("plan.schedule.micro_batch_group",
-              "interleaving " + std::to_string(m) + " micro-batches in groups of " +
-                  std::to_string(group) +
-                  " is refused by the schedule: a group lies in [pp, micro-batches] and the last "
-                  "is 0 or >= pp",
-              part.micro_batch_group
-                  ? "micro_batch_group: auto takes pp; a multiple of pp micro-batches always runs"
-                  : "raise batch.global or lower micro so that each replica runs a multiple of pp "
-                    "micro-batches");
-    }
   }
 }
 
@@ -136,10 +165,12 @@ void resolve_precision(const Scenario& s, Resolver& r, ResolvedPlan& p, const st
   const bool half_grads =
       p.compute == Dtype::fp16 && !defaults_of(s.plan.preset).fp32_grads_with_fp16;
   const bool no_fp32_grads = s.stack.framework.find("aleph alpha") != std::string::npos;
+  // llm-foundry's FSDP reduces in the compute type (mixed_precision: PURE).
+  const bool pure = s.stack.framework.find("composer") != std::string::npos;
   p.grads = r.take("plan.precision.grads", part.grads,
-                   half && !half_grads && !no_fp32_grads ? Dtype::fp32
-                   : half                                ? p.compute
-                                                         : full,
+                   half && !half_grads && !no_fp32_grads && !pure ? Dtype::fp32
+                   : half                                         ? p.compute
+                                                                  : full,
                    preset);
   const bool wide = bits_of(p.params) >= 32;
   p.master = r.take("plan.precision.master", part.master, half && !wide ? Dtype::fp32 : Dtype::none,
@@ -153,9 +184,12 @@ void resolve_kernels(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
   p.attention_kernel = r.take("plan.kernels.attention", s.plan.attention_kernel,
                               default_attention_kernel(s, p.attention), "stack date and device");
   p.norm_kernel = r.take("plan.kernels.norm", s.plan.norm_kernel, NormKernel::fused, preset);
-  p.cross_entropy =
-      r.take("plan.logits.cross_entropy", s.plan.cross_entropy, CrossEntropyKind::plain, preset);
-  p.logits_fp32 = r.take("plan.logits.fp32", s.plan.logits_fp32, true, preset);
+  // llm-foundry's loss is FlashAttention's fused one on the logits as they are
+  // (models/mpt/modeling_mpt.py, fused_crossentropy).
+  const bool composer = s.stack.framework.find("composer") != std::string::npos;
+  const CrossEntropyKind loss = composer ? CrossEntropyKind::fused : CrossEntropyKind::plain;
+  p.cross_entropy = r.take("plan.logits.cross_entropy", s.plan.cross_entropy, loss, preset);
+  p.logits_fp32 = r.take("plan.logits.fp32", s.plan.logits_fp32, !composer, preset);
   p.compile = r.take("plan.compile", s.plan.compile, false, preset);
   p.optimizer = r.take("plan.optimizer", s.plan.optimizer, OptimizerKind::adamw, preset);
 }
@@ -182,7 +216,15 @@ void resolve_overlap(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
   const PresetDefaults& d = defaults_of(s.plan.preset);
   const bool overlaps = p.schedule == ScheduleKind::interleaved_1f1b && d.overlap_pp_interleaved &&
                         stack_since(s.stack, 2023, 6);
-  p.overlap_pp = r.take("plan.overlap.pp", s.plan.overlap.pp, overlaps, preset);
+  const bool swept = is_swept(p.schedule);
+  p.overlap_pp =
+      r.take("plan.overlap.pp", s.plan.overlap.pp, overlaps || swept, swept ? "schedule" : preset);
+  if (swept && !p.overlap_pp) {
+    r.error("plan.overlap.pp",
+            std::string(schedule_row(p.schedule).name) +
+                " sends both ways at once and posts its transfers asynchronously",
+            "pp: true, or leave it out");
+  }
   p.overlap_tp = r.take("plan.overlap.tp", s.plan.overlap.tp, false, preset);
 }
 

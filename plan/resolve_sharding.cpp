@@ -110,6 +110,7 @@ void resolve_sharding(const Scenario& s, const FrameworkRules& rules, Resolver& 
   const std::int64_t bucket =
       std::max(rules.default_bucket, rules.bucket_per_dp * p.replica_ranks());
   p.bucket = r.take("plan.sharding.bucket", part.bucket, bucket, "framework rule " + rules.name);
+  p.first_bucket = part.bucket ? 0 : rules.first_bucket;
 }
 
 }  // namespace windtunnel

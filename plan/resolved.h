@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plan/frameworks/framework.h"
+#include "plan/schedules/placement.h"
 #include "scenarios/scenario.h"
 
 namespace windtunnel {
@@ -25,6 +26,8 @@ struct ResolvedPlan {
   bool sequence_parallel = false;
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   int virtual_stages = 1;
+  ChunkPlacement placement = ChunkPlacement::loop;
+  bool splits_backward = false;  // some backwards run as input gradient and weight gradient
   int micro_batch_group = 1;
   std::vector<int> layers_per_chunk;  // pp * virtual_stages entries, in model order
   std::int64_t micro_batches = 1;     // per replica and step
@@ -35,7 +38,7 @@ struct ResolvedPlan {
                                            // backward and in forward
   bool separate_reduce_group = false;      // their gradients' reductions have a communicator
   bool overlap_grad_reduce = false, overlap_param_gather = false;
-  std::int64_t bucket = 0;  // elements
+  std::int64_t bucket = 0, first_bucket = 0;  // elements; 0: like the others
   RecomputeKind recompute = RecomputeKind::none;
   std::vector<RecomputeModule> recompute_modules;
   RecomputeLayers recompute_layers;

@@ -117,6 +117,7 @@ void RoleDraft::kernel(const KernelSpec& spec, const OperandList& inputs,
     if (accumulates(spec, index++)) shape.bytes_read += slot(id).bytes();
   }
   shape.bytes_read += spec.extra_bytes;
+  if (spec.kernel == Kernel::hand_over) shape.bytes_read = shape.bytes_written = 0;
   if (inputs.size() > 0) shape.in = slot(*inputs.begin()).dtype;
   if (outputs.size() > 0) shape.out = slot(*outputs.begin()).dtype;
   // tf32 is how fp32 tensors are multiplied, not how they are stored.

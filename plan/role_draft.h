@@ -88,7 +88,8 @@ class RoleDraft {
   std::int16_t layer = -1;
   std::int16_t chunk = -1;
   bool recompute = false;
-  std::set<SlotId> placed_by_hand;
+  std::set<SlotId> placed_by_hand;   // taken and given back by drafted ops
+  std::set<SlotId> taken_elsewhere;  // frame slots that another chunk's segment takes
 };
 
 }  // namespace windtunnel

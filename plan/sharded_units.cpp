@@ -38,7 +38,7 @@ ShardedUnits::ShardedUnits(RoleDraft& draft, ChunkParameters& parameters)
 void ShardedUnits::place() {
   if (!active()) return;
   std::vector<Bucket>& buckets = parameters_.buckets();
-  units_.assign(buckets.size(), {});
+  s_.units.assign(buckets.size(), {});
   int last_layer = -1;
   for (const Bucket& b : buckets) last_layer = std::max(last_layer, b.key);
   for (std::size_t u = 0; u < buckets.size(); ++u) {
@@ -54,7 +54,7 @@ void ShardedUnits::place() {
 }
 
 void ShardedUnits::add_part(int part) {
-  if (active()) ++units_[index_of(part)].parts;
+  if (active()) ++s_.units[index_of(part)].parts;
 }
 
 std::size_t ShardedUnits::index_of(int part) const {
@@ -90,43 +90,49 @@ void ShardedUnits::order(Stream from, Stream to, When when) {
 
 /// Shards are what the optimizer made of them: gathers stand behind it.
 void ShardedUnits::begin_forward() {
-  forward_ = true;
+  s_.forward = true;
   if (active()) order(Stream::compute, gather_stream(), When::always);
 }
 
 void ShardedUnits::end_forward() {
-  forward_ = false;
+  s_.forward = false;
   if (!active()) return;
-  if (copied_last_) free_buffer(*copied_last_);
-  copied_last_.reset();
+  if (s_.copied_last) free_buffer(*s_.copied_last);
+  s_.copied_last.reset();
   free_released(0);
 }
 
 void ShardedUnits::end_backward() {
   if (!active()) return;
-  if (d_.plan().accumulates_whole()) reduce_whole_gradients();
+  if (d_.plan().accumulates_whole()) {
+    for (std::size_t unit = 0; unit < s_.units.size(); ++unit) {
+      if (stays(unit)) release(unit, When::last_micro_batch);
+    }
+    reduce_whole_gradients();
+  }
   const When when = reduce_when();
-  if (in_flight_) await_reduction(d_, parameters_.buckets()[*in_flight_], when);
-  in_flight_.reset();
+  if (s_.in_flight)
+    await_reduction(d_, parameters_.buckets()[*s_.in_flight], {.when = when, .shards = true});
+  s_.in_flight.reset();
   free_released(0);
 }
 
 void ShardedUnits::enter(int part) {
   if (!active()) return;
   const std::size_t unit = index_of(part);
-  if (units_[unit].left > 0 || units_[unit].entered) return;
-  units_[unit].entered = true;
-  if (!units_[unit].whole) {
-    if (!units_[unit].issued) issue(unit);
+  if (s_.units[unit].left > 0 || s_.units[unit].entered) return;
+  s_.units[unit].entered = true;
+  if (!s_.units[unit].whole) {
+    if (!s_.units[unit].issued) issue(unit);
     await(unit);
   }
-  if (forward_) {
-    for (std::size_t n = 1; n <= ahead_in_forward() && unit + n < units_.size(); ++n)
+  if (s_.forward) {
+    for (std::size_t n = 1; n <= ahead_in_forward() && unit + n < s_.units.size(); ++n)
       prefetch(unit + n);
     return;
   }
-  const auto at = std::find(forward_order_.begin(), forward_order_.end(), unit);
-  const auto before = at - forward_order_.begin();
+  const auto at = std::find(s_.forward_order.begin(), s_.forward_order.end(), unit);
+  const auto before = at - s_.forward_order.begin();
   for (std::ptrdiff_t n = 1; n <= d_.plan().prefetch && n <= before; ++n) prefetch(*(at - n));
   if (d_.plan().accumulates_whole()) {
     Bucket& b = parameters_.buckets()[unit];
@@ -146,27 +152,30 @@ std::size_t ShardedUnits::ahead_in_forward() const {
 void ShardedUnits::leave(int part) {
   if (!active()) return;
   const std::size_t unit = index_of(part);
-  if (++units_[unit].left < units_[unit].parts) return;
-  units_[unit].left = 0;
-  units_[unit].entered = false;
-  if (forward_) {
-    forward_order_.push_back(unit);
+  if (++s_.units[unit].left < s_.units[unit].parts) return;
+  s_.units[unit].left = 0;
+  s_.units[unit].entered = false;
+  if (s_.forward) {
+    s_.forward_order.push_back(unit);
     if (stays(unit)) return;
     keep_part(unit);
     release(unit, When::always);
     return;
   }
-  const bool step = stays(unit) && d_.plan().accumulates_whole();
-  release(unit, step ? When::last_micro_batch : When::always);
-  if (!d_.plan().accumulates_whole()) reduce(unit);
+  if (!d_.plan().accumulates_whole()) {
+    release(unit, When::always);
+    reduce(unit);
+  } else if (!stays(unit)) {
+    release(unit, When::always);
+  }
 }
 
 void ShardedUnits::prefetch(std::size_t unit) {
-  if (!units_[unit].whole && !units_[unit].issued) issue(unit);
+  if (!s_.units[unit].whole && !s_.units[unit].issued) issue(unit);
 }
 
 void ShardedUnits::issue(std::size_t unit) {
-  Unit& u = units_[unit];
+  Unit& u = s_.units[unit];
   Bucket& b = parameters_.buckets()[unit];
   if (d_.rules().units.unshard == UnshardKind::host_limited) free_released(1);
   u.issued = true;
@@ -180,7 +189,7 @@ void ShardedUnits::issue(std::size_t unit) {
   } else {
     d_.take(b.weights, when);
   }
-  const bool from_kept = b.kept_part != kNone && !forward_;
+  const bool from_kept = b.kept_part != kNone && !s_.forward;
   const int ways = from_kept ? d_.plan().reshard_after_forward : d_.plan().shard_degree;
   const SlotId source = from_kept ? b.kept_part : b.weight_shard;
   const bool casts = d_.slot(source).dtype != d_.slot(whole).dtype;
@@ -210,18 +219,18 @@ void ShardedUnits::await(std::size_t unit) {
   const Bucket& b = parameters_.buckets()[unit];
   const Drafting drafting(d_, b, Phase::param_sync);
   OperandList read;  // by the gather: the shards stay, what was kept from forward does not
-  if (b.kept_part != kNone && !forward_) read.push_back(b.kept_part);
+  if (b.kept_part != kNone && !s_.forward) read.push_back(b.kept_part);
   if (gather_stream() != Stream::compute)
     d_.wait(b.gathered, Stream::compute, read, gather_when(unit));
-  if (units_[unit].buffer != kNone) copy_out(unit);
-  units_[unit].whole = true;
+  if (s_.units[unit].buffer != kNone) copy_out(unit);
+  s_.units[unit].whole = true;
 }
 
 void ShardedUnits::copy_out(std::size_t unit) {
-  Unit& u = units_[unit];
+  Unit& u = s_.units[unit];
   const Bucket& b = parameters_.buckets()[unit];
   const When when = gather_when(unit);
-  if (copied_last_) free_buffer(*std::exchange(copied_last_, std::nullopt));
+  if (s_.copied_last) free_buffer(*std::exchange(s_.copied_last, std::nullopt));
   d_.take(b.weights, when);
   d_.kernel({.kernel = Kernel::copy, .dims = {b.elements}, .module = b.module, .when = when},
             {u.buffer}, {b.weights});
@@ -229,8 +238,8 @@ void ShardedUnits::copy_out(std::size_t unit) {
   if (gather_stream() != Stream::compute) d_.record(u.copied, Stream::compute, when);
   // In forward the buffer stays until the next unit's copy, so that its gather overlaps this one's
   // kernels and no more than two buffers are there.
-  if (forward_) {
-    copied_last_ = unit;
+  if (s_.forward) {
+    s_.copied_last = unit;
   } else {
     free_buffer(unit);
   }
@@ -238,7 +247,7 @@ void ShardedUnits::copy_out(std::size_t unit) {
 
 /// Gathers issued from here on may use the buffer's memory.
 void ShardedUnits::free_buffer(std::size_t unit) {
-  Unit& u = units_[unit];
+  Unit& u = s_.units[unit];
   if (gather_stream() != Stream::compute)
     d_.wait(u.copied, gather_stream(), {u.buffer}, gather_when(unit));
   u.buffer = kNone;
@@ -257,7 +266,7 @@ void ShardedUnits::keep_part(std::size_t unit) {
 }
 
 void ShardedUnits::release(std::size_t unit, When when) {
-  Unit& u = units_[unit];
+  Unit& u = s_.units[unit];
   const Bucket& b = parameters_.buckets()[unit];
   u.whole = u.issued = false;
   switch (d_.rules().units.unshard) {
@@ -271,7 +280,7 @@ void ShardedUnits::release(std::size_t unit, When when) {
     case UnshardKind::host_limited:
       u.released = d_.event("released", false);
       d_.record(u.released, Stream::compute, when);
-      released_.push_back(unit);
+      s_.released.push_back(unit);
       break;
   }
 }
@@ -279,15 +288,15 @@ void ShardedUnits::release(std::size_t unit, When when) {
 /// Gives back units let go until `at_most` are left: behind a host that waits for them, or at the
 /// end of a pass behind a gather stream that does.
 void ShardedUnits::free_released(std::size_t at_most) {
-  while (released_.size() > at_most) {
-    const Unit& u = units_[released_.front()];
+  while (s_.released.size() > at_most) {
+    const Unit& u = s_.units[s_.released.front()];
     if (at_most > 0) {
       d_.host_sync(u.released);
     } else if (gather_stream() != Stream::compute) {
       d_.wait(u.released, gather_stream());
     }
-    d_.give_back(parameters_.buckets()[released_.front()].weights, When::always);
-    released_.pop_front();
+    d_.give_back(parameters_.buckets()[s_.released.front()].weights, When::always);
+    s_.released.pop_front();
   }
 }
 
@@ -298,7 +307,7 @@ When ShardedUnits::reduce_when() const {
 void ShardedUnits::reduce(std::size_t unit) {
   const When when = reduce_when();
   Bucket& b = parameters_.buckets()[unit];
-  if (in_flight_) await_reduction(d_, parameters_.buckets()[*in_flight_], when);
+  if (s_.in_flight) await_reduction(d_, parameters_.buckets()[*s_.in_flight], {.when = when});
   const Drafting drafting(d_, b, Phase::grad_sync);
   OperandList grads;
   if (b.grads != kNone) {
@@ -311,7 +320,7 @@ void ShardedUnits::reduce(std::size_t unit) {
             {b.reduce_input});
   if (b.grads != kNone) d_.give_back(b.grads, when);
   reduce_to_shard(d_, b, when);
-  in_flight_ = unit;
+  s_.in_flight = unit;
 }
 
 void ShardedUnits::reduce_whole_gradients() {
@@ -322,7 +331,7 @@ void ShardedUnits::reduce_whole_gradients() {
         {.comm = d_.comm("tp"), .module = Module::optimizer, .when = When::last_micro_batch}, grad,
         grad, d_.slot(grad).elements);
   }
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) reduce(unit);
+  for (std::size_t unit = s_.units.size(); unit-- > 0;) reduce(unit);
 }
 
 }  // namespace windtunnel

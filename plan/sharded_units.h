@@ -42,7 +42,6 @@ class ShardedUnits {
   void enter(int part);
   void leave(int part);
 
- private:
   /// A unit on its way through one pass.
   struct Unit {
     int parts = 0;  // layers and ends it holds
@@ -53,7 +52,20 @@ class ShardedUnits {
     SlotId buffer = kNone;  // what it was gathered into, where that is not the weights themselves
     std::uint32_t copied = kNone, released = kNone;  // events
   };
+  /// How far drafting has come: kept after forward, so that backward can be drafted in several
+  /// ways.
+  struct State {
+    bool forward = true;                     // the pass that is drafted
+    std::vector<Unit> units;                 // as parameters' buckets
+    std::vector<std::size_t> forward_order;  // as units are left
+    std::optional<std::size_t> copied_last;  // forward: its buffer is still there
+    std::deque<std::size_t> released;        // let go, their memory not yet given back
+    std::optional<std::size_t> in_flight;    // being reduced
+  };
+  const State& state() const { return s_; }
+  void restore(const State& state) { s_ = state; }
 
+ private:
   bool active() const { return d_.plan().shards_weights(); }
   std::size_t index_of(int part) const;
   /// Whether weights stay whole between forward and backward of a micro-batch.
@@ -76,12 +88,7 @@ class ShardedUnits {
 
   RoleDraft& d_;
   ChunkParameters& parameters_;
-  bool forward_ = true;                     // the pass that is drafted
-  std::vector<Unit> units_;                 // as parameters' buckets
-  std::vector<std::size_t> forward_order_;  // as units are left
-  std::optional<std::size_t> copied_last_;  // forward: its buffer is still there
-  std::deque<std::size_t> released_;        // let go, their memory not yet given back
-  std::optional<std::size_t> in_flight_;    // being reduced
+  State s_;
 };
 
 }  // namespace windtunnel

@@ -197,7 +197,7 @@ SegmentDraft draft_grad_sync(RoleDraft& d, ChunkList& chunks) {
     d.collective({.comm = d.comm("embedding"), .module = Module::optimizer}, grads, grads,
                  d.slot(grads).elements);
   });
-  insert_allocations(d, {&s});
+  insert_allocations(d, {{&s}});
   return s;
 }
 
@@ -250,7 +250,7 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
                  scalars.loss, scalars.loss, 1);
   }
   if (d.rules().step_synchronizes) d.wait_on_host("step_done");
-  insert_allocations(d, {&s});
+  insert_allocations(d, {{&s}});
   return s;
 }
 

@@ -40,6 +40,8 @@ const char* phase_name(Phase phase) {
       return "forward";
     case Phase::backward:
       return "backward";
+    case Phase::weight_grad:
+      return "the weight gradients";
     case Phase::grad_sync:
       return "gradient reduction";
     case Phase::optimizer:

@@ -23,6 +23,30 @@ Seconds backward_cost(const UnitCosts& unit) {
   return named(unit.layer, "B", halves);
 }
 
+/// One half of it: I or W, else half of B.
+Seconds half_cost(const UnitCosts& unit, const char* name) {
+  return named(unit.layer, name, Seconds{backward_cost(unit).value / 2.0});
+}
+
+/// What the first kernel of a layer in a phase stands for.
+enum class Pass : std::uint8_t { none, forward, backward, input_grad, weight_grad };
+
+Seconds pass_cost(const UnitCosts& unit, Pass pass) {
+  switch (pass) {
+    case Pass::forward:
+      return named(unit.layer, "F", unit.otherwise);
+    case Pass::backward:
+      return backward_cost(unit);
+    case Pass::input_grad:
+      return half_cost(unit, "I");
+    case Pass::weight_grad:
+      return half_cost(unit, "W");
+    case Pass::none:
+      break;
+  }
+  return unit.otherwise;
+}
+
 std::string collective_name(Collective c) {
   switch (c) {
     case Collective::all_reduce:
@@ -47,18 +71,18 @@ bool is_of_an_end(const Op& op) {
 }
 
 /// A block of a ring's attention costs what the scenario says beside its layer.
-std::optional<Seconds> block_cost(const UnitCosts& unit, Kernel kernel) {
+std::optional<Seconds> block_cost(const UnitCosts& unit, const Program& program, const Op& op) {
+  if (op.kind != OpKind::compute) return std::nullopt;
+  const Kernel kernel = program.shapes[op.shape].kernel;
   if (kernel == Kernel::flash_block_fwd) return named(unit.attention, "F", unit.otherwise);
   if (kernel == Kernel::flash_block_bwd) return named(unit.attention, "B", unit.otherwise);
   return std::nullopt;
 }
 
-Seconds op_cost(const UnitCosts& unit, const Op& op, bool carries_layer) {
+Seconds op_cost(const UnitCosts& unit, const Op& op, Pass pass) {
   switch (op.kind) {
     case OpKind::compute:
-      if (!carries_layer) return unit.otherwise;
-      return op.phase == Phase::forward || op.recompute ? named(unit.layer, "F", unit.otherwise)
-                                                        : backward_cost(unit);
+      return pass_cost(unit, pass);
     case OpKind::host_work:
       return unit.otherwise;
     case OpKind::collective:
@@ -74,6 +98,39 @@ Seconds op_cost(const UnitCosts& unit, const Op& op, bool carries_layer) {
   }
 }
 
+/// The passes that the ops of one segment stand for: the first kernel of each layer and phase
+/// carries the cost of that pass. A backward and its weight gradients in one segment are one pass.
+class SegmentPasses {
+ public:
+  SegmentPasses(const Program& program, const Segment& segment) {
+    for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
+      const Op& op = program.ops[i];
+      if (op.recompute && op.module == Module::residual) wholly_recomputed_.insert(op.layer);
+      if (op.kind != OpKind::compute || op.layer < 0 || op.recompute) continue;
+      if (op.phase == Phase::backward) backward_.insert(op.layer);
+      if (op.phase == Phase::weight_grad) weight_grad_.insert(op.layer);
+    }
+  }
+
+  Pass of(const Op& op) {
+    const bool in_layer = op.kind == OpKind::compute && op.layer >= 0;
+    const bool works =
+        op.phase == Phase::forward || op.phase == Phase::backward || op.phase == Phase::weight_grad;
+    if (!in_layer || !works || !seen_.insert({op.layer, op.phase, op.recompute}).second)
+      return Pass::none;
+    // Recomputing part of a layer is free here: F stands for a whole forward.
+    if (op.recompute) return wholly_recomputed_.contains(op.layer) ? Pass::forward : Pass::none;
+    if (op.phase == Phase::forward) return Pass::forward;
+    const bool both = backward_.contains(op.layer) && weight_grad_.contains(op.layer);
+    if (op.phase == Phase::backward) return both ? Pass::backward : Pass::input_grad;
+    return both ? Pass::none : Pass::weight_grad;
+  }
+
+ private:
+  std::set<int> wholly_recomputed_, backward_, weight_grad_;  // layers
+  std::set<std::tuple<int, Phase, bool>> seen_;               // layer, phase, recompute
+};
+
 }  // namespace
 
 PricedProgram price_unit(const Program& program, const Cluster& cluster) {
@@ -83,23 +140,12 @@ PricedProgram price_unit(const Program& program, const Cluster& cluster) {
   priced.item_of_op.assign(program.ops.size(), kNone);
   std::vector<Seconds> seconds(program.ops.size());
   for (const Segment& segment : program.segments) {
-    std::set<int> wholly_recomputed;
+    SegmentPasses passes(program, segment);
     for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
       const Op& op = program.ops[i];
-      if (op.recompute && op.module == Module::residual) wholly_recomputed.insert(op.layer);
-    }
-    std::set<std::tuple<int, Phase, bool>> seen;  // layer, phase, recompute
-    for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
-      const Op& op = program.ops[i];
-      const bool layer_work = op.kind == OpKind::compute && op.layer >= 0 &&
-                              (op.phase == Phase::forward || op.phase == Phase::backward);
-      const bool first = layer_work && seen.insert({op.layer, op.phase, op.recompute}).second;
-      // Recomputing part of a layer is free here: F stands for a whole forward.
-      const bool carries = first && (!op.recompute || wholly_recomputed.contains(op.layer));
-      const bool computes = op.kind == OpKind::compute;
-      const auto block =
-          computes ? block_cost(unit, program.shapes[op.shape].kernel) : std::nullopt;
-      seconds[i] = block ? *block : op_cost(unit, op, carries);
+      const Pass pass = passes.of(op);
+      const auto block = block_cost(unit, program, op);
+      seconds[i] = block ? *block : op_cost(unit, op, pass);
     }
   }
   for (const Role& role : program.roles) {

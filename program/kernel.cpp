@@ -112,6 +112,8 @@ constexpr std::array kRows = {
     KernelRow{K::accumulate, "accumulate", memory, "x(n) -> y(n) +=", "n", ""},
     KernelRow{K::pack, "pack", memory, "x1(n1) [, x2(n2) ..] -> y(n)", "n",
               "one after the other; what is left of y is 0"},
+    KernelRow{K::hand_over, "hand_over", none, "x(n) -> y(n)", "n",
+              "y is x: between chunks of one rank a tensor is passed on, at no cost"},
     KernelRow{K::ce_max, "ce_max", memory, "logits(T,V) -> max(T)", "T, V, 0, blocks",
               "over the unpadded columns of this rank"},
     KernelRow{K::ce_partial, "ce_partial", memory,

@@ -70,6 +70,7 @@ enum class Kernel : std::uint8_t {
   scale,
   accumulate,
   pack,
+  hand_over,
   // loss
   ce_max,
   ce_partial,

@@ -40,7 +40,7 @@ const char* name_of(Stream stream) {
 }
 
 const char* name_of(Phase phase) {
-  static constexpr std::array kNames{"startup",   "forward",   "backward",
+  static constexpr std::array kNames{"startup",   "forward",   "backward",  "weight_grad",
                                      "grad_sync", "optimizer", "param_sync"};
   return pick(kNames, phase);
 }

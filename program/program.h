@@ -67,7 +67,16 @@ enum class Stream : std::uint8_t {
   count
 };
 
-enum class Phase : std::uint8_t { startup, forward, backward, grad_sync, optimizer, param_sync };
+/// `weight_grad` is the part of a backward that makes gradients of weights: it can stand apart.
+enum class Phase : std::uint8_t {
+  startup,
+  forward,
+  backward,
+  weight_grad,
+  grad_sync,
+  optimizer,
+  param_sync
+};
 
 /// What an op belongs to: rows of the time breakdown and modules of `recompute`.
 enum class Module : std::uint8_t {

@@ -47,8 +47,10 @@ class Grid {
     passes_.emplace_back();
     for (const Call& call : program_.roles[r].calls) {
       const unsigned actions = facts_.segments[call.segment].actions;
-      if ((actions & (kForward | kBackward)) == 0) continue;
+      if ((actions & (kForward | kBackward | kWeightGrad)) == 0) continue;
       passes_.back().push_back({.backward = (actions & kForward) == 0,
+                                .makes_input = (actions & kBackward) != 0,
+                                .makes_weight = (actions & kWeightGrad) != 0,
                                 .chunk = call.chunk,
                                 .micro_batch = call.micro_batch});
       computes_[static_cast<std::size_t>(global_chunk(r, call.chunk))] = true;
@@ -74,20 +76,31 @@ class Grid {
     return g > last_ ? 0 : end_of(backward_end_, g, micro_batch);
   }
 
+  /// When what the pass reads is there. A weight gradient stands behind its own input gradient.
+  int input_of(const GridPass& pass, int g) {
+    if (!pass.backward) return forward_ready(g - 1, pass.micro_batch);
+    const int own = forward_ready(g, pass.micro_batch);
+    const int grad = pass.makes_input ? backward_ready(g + 1, pass.micro_batch)
+                                      : end_of(backward_end_, g, pass.micro_batch);
+    return std::min(own, grad) == kNotYet ? kNotYet : std::max(own, grad);
+  }
+
+  int slots_of(const GridPass& pass) const {
+    if (!pass.backward) return costs_.forward;
+    if (pass.makes_input && pass.makes_weight) return costs_.backward;
+    return pass.makes_input ? costs_.input_grad : costs_.weight_grad;
+  }
+
   /// Places a pass after the one before it; false when its input is not there yet.
   bool place(std::size_t r, std::size_t i) {
     GridPass& pass = passes_[r][i];
     const int g = global_chunk(r, pass.chunk);
-    const int input = pass.backward ? std::min(forward_ready(g, pass.micro_batch),
-                                               backward_ready(g + 1, pass.micro_batch)) == kNotYet
-                                          ? kNotYet
-                                          : std::max(forward_ready(g, pass.micro_batch),
-                                                     backward_ready(g + 1, pass.micro_batch))
-                                    : forward_ready(g - 1, pass.micro_batch);
+    const int input = input_of(pass, g);
     if (input == kNotYet) return false;
     pass.begin = std::max(input, i == 0 ? 0 : passes_[r][i - 1].end);
-    pass.end = pass.begin + (pass.backward ? costs_.backward : costs_.forward);
-    end_of(pass.backward ? backward_end_ : forward_end_, g, pass.micro_batch) = pass.end;
+    pass.end = pass.begin + slots_of(pass);
+    if (!pass.backward || pass.makes_input)
+      end_of(pass.backward ? backward_end_ : forward_end_, g, pass.micro_batch) = pass.end;
     return true;
   }
 
@@ -108,7 +121,9 @@ std::string chunk_letters(int chunk, char first) {
 }
 
 std::string cell_of(const GridPass& pass) {
-  return std::to_string(pass.micro_batch) + chunk_letters(pass.chunk, pass.backward ? 'A' : 'a');
+  const bool weights_alone = pass.backward && !pass.makes_input;
+  return std::to_string(pass.micro_batch) + (weights_alone ? "w" : "") +
+         chunk_letters(pass.chunk, pass.backward ? 'A' : 'a');
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 //
 // One row per pipeline rank, one column per time slot. A cell is the micro-batch and a letter for
 // the rank's chunk, small for a forward and capital for a backward: `3a` is the forward of
-// micro-batch 3 on the first chunk, `3A` its backward. `==` continues a pass of several slots, `.`
-// is idle.
+// micro-batch 3 on the first chunk, `3A` its backward. Of a backward in two parts `3A` is the
+// input gradient and `3wA` the weight gradient. `==` continues a pass of several slots, `.` is
+// idle.
 
 #include <string>
 #include <vector>
@@ -14,14 +15,16 @@
 
 namespace windtunnel {
 
-/// Slots per pass of one chunk; both at least 1.
+/// Slots per pass of one chunk; all at least 1.
 struct GridCosts {
-  int forward = 1, backward = 2;
+  int forward = 1, backward = 2, input_grad = 1, weight_grad = 1;
 };
 
 /// A pass and its slots [begin, end).
 struct GridPass {
-  bool backward = false;
+  bool backward = false;      // all of it, or one of its parts
+  bool makes_input = false;   // a backward: its input gradient,
+  bool makes_weight = false;  // and its weight gradient
   std::int16_t chunk = 0;
   std::int32_t micro_batch = 0;
   int begin = 0, end = 0;

@@ -22,6 +22,7 @@ constexpr std::array kActions{
     ActionRow{kReceiveGrad, "the receive of its gradient"},
     ActionRow{kBackward, "the backward"},
     ActionRow{kSendGrad, "the send of the input's gradient"},
+    ActionRow{kWeightGrad, "the gradient of the weights"},
 };
 
 std::string text_of(unsigned actions) {
@@ -36,7 +37,7 @@ std::string text_of(unsigned actions) {
 /// What one chunk must do for a micro-batch, and what must come before each action.
 struct Duties {
   unsigned all = 0;
-  std::array<std::uint8_t, 64> before{};  // by Action mask
+  std::array<std::uint8_t, 128> before{};  // by Action mask
 
   Duties(const Chunk& chunk, int last_global_chunk) {
     const bool previous = chunk.global_chunk > 0, next = chunk.global_chunk < last_global_chunk;
@@ -44,6 +45,7 @@ struct Duties {
     const bool computes =
         chunk.layer_end > chunk.layer_begin || chunk.has_embedding || chunk.has_head;
     if (computes) all |= kForward | kBackward;
+    if (chunk.layer_end > chunk.layer_begin || chunk.has_head) all |= kWeightGrad;
     if (previous) all |= kReceiveInput | kSendGrad;
     if (next) all |= kSendOutput | kReceiveGrad;
     for (unsigned mask = 0; mask < before.size(); ++mask) {
@@ -51,14 +53,15 @@ struct Duties {
       if (mask & (kForward | kSendOutput)) needs |= kReceiveInput;
       if (mask & kSendOutput) needs |= kForward;
       if (mask & (kBackward | kSendGrad)) needs |= kReceiveInput | kForward | kReceiveGrad;
-      if (mask & kSendGrad) needs |= kBackward;
+      if (mask & (kSendGrad | kWeightGrad)) needs |= kBackward;
       before[mask] = static_cast<std::uint8_t>(needs & all & ~mask);
     }
   }
 };
 
+/// Calls of one chunk that run forward, and that make gradients.
 struct Passes {
-  std::int64_t forward = 0, backward = 0;  // of one chunk, so far
+  std::vector<std::size_t> forward, gradients;
 };
 
 class RoleCalls {
@@ -81,6 +84,10 @@ class RoleCalls {
         continue;
       }
       check_call(i, actions, v);
+    }
+    for (const Passes& passes : passes_) {
+      check_flags(passes.forward, v);
+      check_flags(passes.gradients, v);
     }
     for (std::size_t n = 0; n < done_.size(); ++n) {
       const std::size_t chunk = n / static_cast<std::size_t>(m_);
@@ -106,20 +113,45 @@ class RoleCalls {
       v.add(call_text(program_, role_, i) + " does " + text_of(actions) + " before " +
             text_of(missing));
     done = static_cast<std::uint8_t>(done | actions);
+    if (facts_.segments[call.segment].hands_over) note_hand_over(i, actions, v);
     Passes& passes = passes_[static_cast<std::size_t>(call.chunk)];
-    if ((actions & kForward) != 0) check_flags(i, passes.forward++, v);
-    if ((actions & kBackward) != 0) check_flags(i, passes.backward++, v);
+    if ((actions & kForward) != 0) passes.forward.push_back(i);
+    if ((actions & (kBackward | kWeightGrad)) != 0) passes.gradients.push_back(i);
   }
 
-  void check_flags(std::size_t i, std::int64_t ordinal, Violations& v) const {
-    const Call& call = program_.roles[role_].calls[i];
-    const bool first = ordinal == 0, last = ordinal == m_ - 1;
-    if (call.first_micro_batch != first)
-      v.add(fmt::format("{} is number {} of its chunk and is {}marked as the first",
-                        call_text(program_, role_, i), ordinal, first ? "not " : ""));
-    if (call.last_micro_batch != last)
-      v.add(fmt::format("{} is number {} of {} of its chunk and is {}marked as the last",
-                        call_text(program_, role_, i), ordinal, m_, last ? "not " : ""));
+  /// What one chunk hands over another of this rank has received.
+  void note_hand_over(std::size_t i, unsigned actions, Violations& v) {
+    const Role& role = program_.roles[role_];
+    const Call& call = role.calls[i];
+    const bool forward = (actions & kSendOutput) != 0;
+    const int to =
+        role.chunks[static_cast<std::size_t>(call.chunk)].global_chunk + (forward ? 1 : -1);
+    const auto action = static_cast<std::uint8_t>(forward ? kReceiveInput : kReceiveGrad);
+    for (std::size_t c = 0; c < role.chunks.size(); ++c) {
+      if (role.chunks[c].global_chunk != to) continue;
+      std::uint8_t& done =
+          done_[c * static_cast<std::size_t>(m_) + static_cast<std::size_t>(call.micro_batch)];
+      if ((done & action) != 0)
+        v.add(call_text(program_, role_, i) + " repeats " + text_of(action));
+      done = static_cast<std::uint8_t>(done | action);
+      return;
+    }
+    v.add(call_text(program_, role_, i) + " hands over to a chunk that is not on its rank");
+  }
+
+  /// The first of these calls is marked as the first, the last as the last, no other.
+  void check_flags(const std::vector<std::size_t>& calls, Violations& v) const {
+    for (std::size_t n = 0; n < calls.size(); ++n) {
+      const Call& call = program_.roles[role_].calls[calls[n]];
+      const bool first = n == 0, last = n + 1 == calls.size();
+      if (call.first_micro_batch != first)
+        v.add(fmt::format("{} is number {} of its chunk and is {}marked as the first",
+                          call_text(program_, role_, calls[n]), n, first ? "not " : ""));
+      if (call.last_micro_batch != last)
+        v.add(fmt::format("{} is number {} of {} of its chunk and is {}marked as the last",
+                          call_text(program_, role_, calls[n]), n, calls.size(),
+                          last ? "not " : ""));
+    }
   }
 
   const ProgramFacts& facts_;

@@ -10,9 +10,15 @@ namespace {
 
 constexpr std::size_t kMostTexts = 12;  // of one check: a screen
 
-std::uint8_t action_of(const Op& op) {
+bool is_hand_over(const Program& program, const Op& op) {
+  return op.kind == OpKind::compute && program.shapes[op.shape].kernel == Kernel::hand_over;
+}
+
+std::uint8_t action_of(const Program& program, const Op& op) {
+  if (op.phase == Phase::weight_grad) return op.kind == OpKind::compute ? kWeightGrad : 0;
   const bool forward = op.phase == Phase::forward, backward = op.phase == Phase::backward;
   if (!forward && !backward) return 0;
+  if (is_hand_over(program, op)) return forward ? kSendOutput : kSendGrad;
   switch (op.kind) {
     case OpKind::compute:
       return forward ? kForward : kBackward;
@@ -80,7 +86,8 @@ ProgramFacts::ProgramFacts(const Program& p) : program(p) {
     f.shared.begin = size32(shared);
     for (std::uint32_t i = p.segments[s].op_begin; i < p.segments[s].op_end; ++i) {
       const Op& op = p.ops[i];
-      f.actions |= action_of(op);
+      f.actions |= action_of(p, op);
+      f.hands_over |= is_hand_over(p, op);
       f.by_step |= op.when == When::first_step;
       f.by_micro_batch |= op.when != When::always && op.when != When::first_step;
       if (is_message(op.kind)) transfers.push_back(i);

@@ -21,6 +21,7 @@ enum Action : std::uint8_t {
   kReceiveGrad = 8,
   kBackward = 16,
   kSendGrad = 32,
+  kWeightGrad = 64,
 };
 
 struct OpRange {
@@ -31,6 +32,7 @@ struct SegmentFacts {
   std::uint8_t actions = 0;     // Action bits
   bool by_micro_batch = false;  // has ops under the first or last micro-batch flag
   bool by_step = false;         // has ops of the first step only
+  bool hands_over = false;      // passes a tensor to the next chunk of its rank
   OpRange transfers;            // into ProgramFacts::transfers
   OpRange shared;               // into ProgramFacts::shared
 };

@@ -105,9 +105,10 @@ class RoleGradients {
         if (!is_static_gradient(id)) continue;
         const bool input = n < op.inputs;
         Access a{.part = part_of(id), .op = i, .count = variant.count};
-        a.call = op.phase == Phase::backward ? variant.last_call : variant.first_call;
+        const bool makes = op.phase == Phase::backward || op.phase == Phase::weight_grad;
+        a.call = makes ? variant.last_call : variant.first_call;
         if (op.kind == OpKind::compute) {
-          if (!input && op.phase == Phase::backward) writes_.push_back(a);
+          if (!input && makes) writes_.push_back(a);
           if (input && op.phase == Phase::optimizer) reads_.push_back(a);
         } else if (input && program_.comms[op.comm].axes == replica_axes(program_.mesh)) {
           replicas_[over(program_.comms[op.comm])].push_back(a);

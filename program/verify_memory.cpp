@@ -139,6 +139,7 @@ class RoleMemory {
   };
 
   void check_frames(Violations& v) {
+    find_hand_overs();
     hash_sequences();
     choose_frames();
     const std::vector<Call>& calls = role_.calls;
@@ -162,8 +163,19 @@ class RoleMemory {
     for (const std::vector<std::uint32_t>& sequence : followed) follow(sequence, variant_of, v);
   }
 
+  /// Where chunks of the role hand tensors to each other, the frames of a micro-batch on all of
+  /// them are followed together.
+  void find_hand_overs() {
+    for (std::size_t i = 0; i < later_.size(); ++i) hands_over_ |= is_hand_over(i);
+  }
+
+  bool is_hand_over(std::size_t variant) const {
+    return facts_.segments[facts_.roles[r_].variants[variant].call.segment].hands_over;
+  }
+
   std::size_t frame_of(const Call& call) const {
-    return static_cast<std::size_t>(call.chunk * program_.job.micro_batches + call.micro_batch);
+    const std::int64_t chunk = hands_over_ ? 0 : call.chunk;
+    return static_cast<std::size_t>(chunk * program_.job.micro_batches + call.micro_batch);
   }
 
   void hash_sequences() {
@@ -195,7 +207,8 @@ class RoleMemory {
       for (const SlotEffect& e : later_[variant_of[i]].effects) {
         if (slot(e.slot).space != Space::frame) continue;
         const char* why = nullptr;
-        if (slot(e.slot).chunk != role_.calls[i].chunk) why = "belongs to another chunk";
+        if (slot(e.slot).chunk != role_.calls[i].chunk && !is_hand_over(variant_of[i]))
+          why = "belongs to another chunk";
         if (e.needs && live_[e.slot] == kNotYet) why = "is used before it is taken";
         if (e.needs && live_[e.slot] == kOver) why = "is used after it was given back";
         if (!e.needs && live_[e.slot] != kNotYet) why = "is taken a second time";
@@ -217,6 +230,7 @@ class RoleMemory {
   const Program& program_;
   const Role& role_;
   std::size_t r_;
+  bool hands_over_ = false;                // frames of several chunks in one call
   std::vector<SegmentLife> later_;         // by variant, in every step but the first
   std::vector<std::int64_t> static_from_;  // by slot: kNever, kPrologue or order_of its place
   std::vector<Frame> frames_;              // by chunk and micro-batch

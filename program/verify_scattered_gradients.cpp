@@ -130,7 +130,8 @@ class ScatteredGradients {
         if (!has(root(op, 0), State::reduced))
           v.add(place_text(program_, at) + ": adds what is not reduced over the whole dp group");
         written(out, count);
-      } else if ((is_passing(out) || is_kept(out)) && op.phase == Phase::backward) {
+      } else if ((is_passing(out) || is_kept(out)) &&
+                 (op.phase == Phase::backward || op.phase == Phase::weight_grad)) {
         if (has(out, State::packed))
           v.add(place_text(program_, at) + ": changes a gradient that was packed already");
         if (is_passing(out)) states_[out] = State::made;

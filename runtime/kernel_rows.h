@@ -302,6 +302,7 @@ constexpr auto table() {  // NOLINT(readability-function-size)
       {K::accumulate,
        [](C c) { ref::accumulate(c.dim(0), c.in(0, c.dim(0)), c.add_to(0, c.dim(0))); }},
       {K::pack, pack<Call>},
+      {K::hand_over, copy},
       {K::ce_max, loss<Call>},
       {K::ce_partial, loss<Call>},
       {K::ce_loss, loss<Call>},

@@ -35,8 +35,7 @@ Used one_of(const std::optional<E>& value, std::initializer_list<E> unbuilt,
 
 Used schedule_kind(const Scenario& s) {
   using K = ScheduleKind;
-  return one_of(s.plan.schedule.kind,
-                {K::bfs, K::zb_h1, K::zb_h2, K::zb_v, K::dualpipe, K::dualpipe_v}, kScheduleWords);
+  return one_of(s.plan.schedule.kind, {K::dualpipe}, kScheduleWords);
 }
 
 Used unbuilt_dtype(const std::optional<Dtype>& dtype) {
@@ -80,7 +79,7 @@ constexpr Rule kRules[] = {
     {"cluster.degraded",
      [](const Scenario& s) { return given(!s.cluster.degraded.empty(), "degraded parts"); }, ""},
     {"plan.ep", [](const Scenario& s) { return above(s.plan.ep, 1); }, "ep: 1"},
-    {"plan.schedule.kind", schedule_kind, "gpipe, 1f1b and interleaved_1f1b are"},
+    {"plan.schedule.kind", schedule_kind, "dualpipe_v is"},
     {"plan.precision.compute",
      [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.compute); },
      "fp32, fp16 and bf16 are"},

@@ -20,6 +20,14 @@ ShardedUnitRules fully_shard_rules(const Scenario& s) {
 
 }  // namespace
 
+// Operators and modules of one layer, views included. Llama of torchtitan
+// (models/llama3/model.py): norms 2, seven linears, views and transposes 14, rotary 16, attention
+// 1, SwiGLU 2, additions 2. MPT of llm-foundry (models/layers/blocks.py, attention.py): norms 2,
+// four linears, the qkv row cut and shaped 7, attention 2, GELU 1, dropouts and additions 4.
+constexpr HostCalls kLlamaLayer{.eager_ops = 44, .module_calls = 12, .backward_nodes = 44};
+constexpr HostCalls kGptLayer{
+    .eager_ops = 20, .module_calls = 12, .backward_nodes = 20, .backward_calls = 1};
+
 // PyTorch. Sources: torch/nn/parallel/distributed.py and csrc/distributed/c10d/reducer.hpp (buckets
 // of 25 MiB, the first of 1 MiB; accumulation into .grad is an operator of its own);
 // torch/distributed/fsdp/_fully_shard (one gather and one reduction for each unit);
@@ -32,10 +40,14 @@ FrameworkRules pytorch_rules(const Scenario& s) {
                                            : fully_shard_rules(s);
   r.fuse_wgrad_accumulation = false;
   r.buckets_on_first_stage_only = false;
+  // Under sequence parallel a column-parallel layer keeps its gathered input
+  // (torch/distributed/tensor/parallel/style.py; tests/peers/recordings/tensor_parallel_2.json).
+  r.keep_gathered_input = true;
   const Dtype grads = s.plan.precision.grads.value_or(Dtype::fp32);
   r.first_bucket = kMebi * 8 / bits_of(grads);
   r.default_bucket = 25 * kMebi * 8 / bits_of(grads);
   r.bucket_per_dp = 0;
+  r.host_layer = s.model.gated() ? kLlamaLayer : kGptLayer;
   r.host_ops_per_parameter = 2;
   r.time_sigma = 0.08;
   return r;

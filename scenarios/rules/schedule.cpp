@@ -21,7 +21,8 @@ std::int64_t virtual_stages(const SchedulePart& schedule) {
 /// Whether a schedule runs several chunks on a device.
 bool interleaves(ScheduleKind kind) {
   return kind == ScheduleKind::interleaved_1f1b || kind == ScheduleKind::bfs ||
-         kind == ScheduleKind::zb_v || kind == ScheduleKind::dualpipe_v;
+         kind == ScheduleKind::zb_h1 || kind == ScheduleKind::zb_v ||
+         kind == ScheduleKind::dualpipe_v;
 }
 
 void check_virtual_stages(const Scenario& s, std::vector<Diagnostic>& problems) {

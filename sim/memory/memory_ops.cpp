@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kThreads = 2;
 
 std::uint32_t thread_of(const Op& op) {
-  return op.phase == Phase::backward ? 1 : 0;
+  return op.phase == Phase::backward || op.phase == Phase::weight_grad ? 1 : 0;
 }
 
 /// The smallest power of two above the distance of any two micro-batches that are open at once

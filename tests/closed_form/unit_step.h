@@ -24,10 +24,11 @@ struct UnitPipeline {
   int pp = 1;
   int micro_batches = 1;
   int virtual_stages = 1;
-  int group = 0;          // micro_batch_group; 0: left out
-  double forward = 1.0;   // s, of one stage (its chunks together) for one micro-batch
-  double backward = 2.0;  // s
-  double hop = 0.0;       // s
+  int group = 0;             // micro_batch_group; 0: left out
+  double forward = 1.0;      // s, of one stage (its chunks together) for one micro-batch
+  double backward = 2.0;     // s
+  double weight_grad = 0.0;  // s of the backward; 0: not stated
+  double hop = 0.0;          // s
   std::map<int, double> stage_scale = {};
   bool asynchronous = true;  // overlap.pp
   std::string recompute = "none";

@@ -71,6 +71,8 @@ std::vector<GridPass> simulated_passes(const Simulation& s, std::int16_t role) {
     EXPECT_EQ(r.start % kSlot, 0);
     EXPECT_EQ(r.end % kSlot, 0);
     passes.push_back({.backward = op.phase == Phase::backward,
+                      .makes_input = op.phase == Phase::backward,
+                      .makes_weight = op.phase == Phase::backward,
                       .chunk = call.chunk,
                       .micro_batch = call.micro_batch,
                       .begin = static_cast<int>(r.start / kSlot),

@@ -4,6 +4,7 @@
 #include "plan/lower.h"
 #include "plan/resolve.h"
 #include "tests/proof/context_plans.h"
+#include "tests/proof/schedule_plans.h"
 #include "tests/proof/sharded_plans.h"
 
 namespace windtunnel::proof {
@@ -359,6 +360,7 @@ const std::vector<PlanCase>& plan_cases() {
     std::vector<PlanCase> cases = make_cases();
     for (const PlanCase& row : sharded_plans()) cases.push_back(row);
     for (const PlanCase& row : context_plans()) cases.push_back(row);
+    for (const PlanCase& row : schedule_plans()) cases.push_back(row);
     return cases;
   }();
   return kCases;

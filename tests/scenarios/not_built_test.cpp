@@ -25,13 +25,8 @@ TEST_P(NotBuilt, IsNamedWithItsValue) {
 INSTANTIATE_TEST_SUITE_P(
     Plan, NotBuilt,
     ::testing::Values(
-
-        Case{"{sharding: {kind: fsdp}}", "`plan.sharding.kind`: fsdp is not built yet"},
-        Case{"{sharding: {kind: zero1, shard_degree: 4}}",
-             "`plan.sharding.shard_degree`: 4 is not built yet"},
         Case{"{pp: 4, schedule: {kind: zb_h1}}", "`plan.schedule.kind`: zb_h1 is not built yet"},
         Case{"{precision: {compute: nvfp4}}", "`plan.precision.compute`: nvfp4 is not built yet"},
-        Case{"{preset: fsdp2}", "`plan.preset`: fsdp2 is not built yet"},
         Case{"{precision: {fp8_recipe: delayed}}",
              "`plan.precision.fp8_recipe`: delayed is not built yet"},
         Case{"{optimizer: muon}", "`plan.optimizer`: muon is not built yet"},
@@ -47,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(NotBuilt, WhatIsBuiltIsNotNamed) {
   const Scenario scenario = load_one(
-      tiny_scenario("{cp: 1, ep: 1, sharding: {kind: zero1, shard_degree: 16}, optimizer: sgd, "
+      tiny_scenario("{cp: 1, ep: 1, sharding: {kind: fsdp, shard_degree: 4}, optimizer: sgd, "
                     "lora: none, offload: {params: 0.0}, cuda_graphs: false, overlap: {tp: false}, "
                     "precision: {compute: fp32, params: fp32}}"));
   EXPECT_TRUE(scenario.not_built.empty());
