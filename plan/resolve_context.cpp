@@ -73,7 +73,7 @@ void resolve_context(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
   const PresetDefaults& d = defaults_of(s.plan.preset);
   if (p.cp == 1) return;
   p.cp_kind = r.take("plan.cp_kind", s.plan.cp_kind, d.cp_kind, preset);
-  if (s.batch.sequence % (2 * p.cp) != 0) {
+  if (s.batch.sequence % (std::int64_t{2} * p.cp) != 0) {
     r.error("plan.cp",
             fmt::format("each of {} ranks takes two chunks of the sequence, and {} tokens are not "
                         "{} equal ones",

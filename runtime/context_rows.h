@@ -38,8 +38,9 @@ void flash_block(const C& c) {
                           .elements = attention_elements(c, c.program.job.sequence, block.dims.a)};
   }
   if (c.shape.kernel == Kernel::flash_block_fwd) {
-    SetOf<C>::flash_block_fwd(block, options, c.in(0, n.qkv), c.in(1, kv), c.out(0, n.out),
-                              c.out(1, n.lse));
+    SetOf<C>::flash_block_fwd(
+        block, options,
+        {.qkv = c.in(0, n.qkv), .kv = c.in(1, kv), .out = c.out(0, n.out), .lse = c.out(1, n.lse)});
     return;
   }
   auto* dq = c.has(kOverwrite) ? c.out(0, n.out) : c.add_to(0, n.out);

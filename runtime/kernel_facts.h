@@ -34,7 +34,7 @@ struct KernelFacts {
   /// What the rank at `place` of `ring` holds of the sequence.
   reference::ZigZag zig_zag(int ring, int place) const {
     if (ring == 1) return {};
-    return {.half = program.job.sequence / (2 * ring), .ring = ring, .place = place};
+    return {.half = program.job.sequence / (std::int64_t{2} * ring), .ring = ring, .place = place};
   }
   /// Global number of the first of `heads` query heads.
   std::int64_t first_head(std::int64_t heads) const {

@@ -320,16 +320,16 @@ Block<T> block_keys(const AttentionBlock& block, const Head& at, T* kv, std::int
 }  // namespace
 
 template <class T>
-void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options, const T* qkv,
-                     const T* kv, T* out, T* lse) {
+void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options,
+                     const FlashBlockForward<T>& o) {
   const AttentionDims& dims = block.dims;
   for_each_head(dims, [&](const Head& at) {
     const HeadContext<T> head(block, options, at);
-    const ForwardBlocks<T> blocks{.q = queries_of(dims, at, qkv),
-                                  .k = block_keys(block, at, kv),
-                                  .v = block_keys(block, at, kv, dims.k * dims.d),
-                                  .out = outputs_of(dims, at, out),
-                                  .lse = lse + dims.row(at.sample, 0) * dims.a + at.head};
+    const ForwardBlocks<T> blocks{.q = queries_of(dims, at, o.qkv),
+                                  .k = block_keys(block, at, o.kv),
+                                  .v = block_keys(block, at, o.kv, dims.k * dims.d),
+                                  .out = outputs_of(dims, at, o.out),
+                                  .lse = o.lse + dims.row(at.sample, 0) * dims.a + at.head};
     for (std::int64_t query = 0; query < dims.s; query += kFlashQueries) {
       forward_queries(head, blocks, query, std::min(kFlashQueries, dims.s - query));
     }
@@ -359,10 +359,10 @@ void flash_block_bwd(const AttentionBlock& block, const FlashOptions& options,
   });
 }
 
-template void flash_block_fwd(const AttentionBlock&, const FlashOptions&, const float*,
-                              const float*, float*, float*);
-template void flash_block_fwd(const AttentionBlock&, const FlashOptions&, const double*,
-                              const double*, double*, double*);
+template void flash_block_fwd(const AttentionBlock&, const FlashOptions&,
+                              const FlashBlockForward<float>&);
+template void flash_block_fwd(const AttentionBlock&, const FlashOptions&,
+                              const FlashBlockForward<double>&);
 template void flash_block_bwd(const AttentionBlock&, const FlashOptions&,
                               const FlashBlockBackward<float>&);
 template void flash_block_bwd(const AttentionBlock&, const FlashOptions&,

@@ -16,6 +16,7 @@ using reference::AttentionBlock;
 using reference::AttentionDims;
 using reference::FlashBackward;
 using reference::FlashBlockBackward;
+using reference::FlashBlockForward;
 using reference::FlashDropout;
 using reference::FlashOptions;
 
@@ -33,8 +34,8 @@ void flash_bwd(const AttentionDims& dims, const FlashOptions& options, const Fla
 /// Of queries over keys from elsewhere (`kernels/reference/flash_block.h`), without ALiBi. Tiles
 /// beyond the last key that their queries see are skipped: half of a block of another rank.
 template <class T>
-void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options, const T* qkv,
-                     const T* kv, T* out, T* lse);
+void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options,
+                     const FlashBlockForward<T>& o);
 
 template <class T>
 void flash_block_bwd(const AttentionBlock& block, const FlashOptions& options,

@@ -93,22 +93,29 @@ T block_probability(T score, T lse) {
   }
 }
 
-/// qkv (t, (a + 2k) d), kv (keys micro, 2 k d) -> out (t, a d), lse (t a)
 template <class T>
-void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options, const T* qkv,
-                     const T* kv, T* out, T* lse) {
+struct FlashBlockForward {
+  const T* qkv;  // (t, (a + 2k) d)
+  const T* kv;   // (keys micro, 2 k d)
+  T* out;        // (t, a d)
+  T* lse;        // (t a)
+};
+
+template <class T>
+void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options,
+                     const FlashBlockForward<T>& f) {
   const AttentionDims& dims = block.dims;
   for_each_row(dims, [&](const AttentionRow& row) {
-    const BlockScores<T> scores = block_scores(block, row, qkv, kv);
+    const BlockScores<T> scores = block_scores(block, row, f.qkv, f.kv);
     const T whole = block_lse(scores.values);
-    lse[dims.row(row.sample, row.query) * dims.a + row.head] = whole;
-    T* o = out + dims.out(row.sample, row.query, row.head);
+    f.lse[dims.row(row.sample, row.query) * dims.a + row.head] = whole;
+    T* o = f.out + dims.out(row.sample, row.query, row.head);
     std::vector<Dot<T>> dots(static_cast<std::size_t>(dims.d));
     for (std::size_t i = 0; i < scores.keys.size(); ++i) {
       const std::int64_t j = scores.keys[i];
       const T p =
           block_probability(scores.values[i], whole) * block_factor<T>(block, options, row, j);
-      const T* value = kv + block.key(row.sample, j, row.head) + dims.k * dims.d;
+      const T* value = f.kv + block.key(row.sample, j, row.head) + dims.k * dims.d;
       for (std::int64_t c = 0; c < dims.d; ++c) dots[static_cast<std::size_t>(c)].add(p, value[c]);
     }
     for (std::int64_t c = 0; c < dims.d; ++c) o[c] = dots[static_cast<std::size_t>(c)].value();

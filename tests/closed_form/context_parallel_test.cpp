@@ -49,7 +49,8 @@ TEST(ContextParallel, Oracle_O_079_hops_of_a_ring) {
   const Program program = llama3_70b("cp: 8, cp_kind: ring");
   const CollectiveCount hops = of_layer(program, Phase::forward).sum(Collective::ring_shift);
   expect_number("O-079 hops", 7, static_cast<double>(hops.count));
-  expect_number("O-079 bytes of one", 67'108'864, static_cast<double>(hops.bytes / hops.count));
+  expect_number("O-079 bytes of one", 67'108'864,
+                static_cast<double>(hops.bytes) / static_cast<double>(hops.count));
   expect_number("O-079 bytes of all", 469'762'048, static_cast<double>(hops.bytes));
   // Keys and values again, and the gradients of both in fp32, one hop more.
   const CollectiveCount back = of_layer(program, Phase::backward).sum(Collective::ring_shift);

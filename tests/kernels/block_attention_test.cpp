@@ -72,8 +72,9 @@ TYPED_TEST(BlockAttention, StepsOfARingMergeToTheWhole) {
     Values<T> sum(8 * 8), sum_lse(8 * 4), part(8 * 8), part_lse(8 * 4), dq(8 * 8);
     for (int step = 0; step < kRing; ++step) {
       const Values<T> kv = keys_of(rows_of((rank + kRing - step) % kRing, qkv.data(), 16));
-      flash_block_fwd(step_of(rank, step), options(), own.data(), kv.data(), part.data(),
-                      part_lse.data());
+      flash_block_fwd<T>(
+          step_of(rank, step), options(),
+          {.qkv = own.data(), .kv = kv.data(), .out = part.data(), .lse = part_lse.data()});
       if (step == 0) {
         sum = part;
         sum_lse = part_lse;
@@ -117,7 +118,7 @@ TYPED_TEST(BlockAttention, StepsOfARingMergeToTheWhole) {
 
 /// Causal pairs that a rank computes in one step, counted as the kernel sees them.
 std::int64_t pairs_of(const AttentionBlock& block) {
-  const std::vector<double> ones(32 * 16, 1.0);
+  const std::vector<double> ones(512, 1.0);
   std::int64_t pairs = 0;
   for (std::int64_t query = 0; query < block.dims.s; ++query) {
     const AttentionRow row{.sample = 0, .head = 0, .query = query};
@@ -149,7 +150,7 @@ std::int64_t pairs_of(const RowPlacement& rows, std::int64_t n) {
 
 TEST(ZigZag, Oracle_O_076_contiguous_pairs) {
   for (const auto& [rank, expected] : {std::pair{0, 10}, {1, 26}, {2, 42}, {3, 58}}) {
-    const std::int64_t got = pairs_of(RowPlacement{.first_row = rank * 4}, 4);
+    const std::int64_t got = pairs_of(RowPlacement{.first_row = std::int64_t{rank} * 4}, 4);
     std::printf("O-076 rank %d: expected %d, got %ld\n", rank, expected, static_cast<long>(got));
     EXPECT_EQ(got, expected);
   }
@@ -202,7 +203,7 @@ TEST(Regroup, SequenceAndBack) {
 }
 
 TEST(Regroup, ColumnsAndBack) {
-  std::vector<double> x(3 * 6), blocks(3 * 4), back(3 * 6, -1.0);
+  std::vector<double> x(18), blocks(12), back(18, -1.0);
   std::iota(x.begin(), x.end(), 0.0);
   const ColumnRange range{.width = 6, .offset = 1, .columns = 4};
   columns_to_blocks(3, 2, range, x.data(), blocks.data());

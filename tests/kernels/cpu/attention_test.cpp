@@ -124,10 +124,15 @@ void expect_block(const reference::AttentionBlock& block, const FlashOptions& op
   const auto kv = draw<T>(kv_size, 3);
   const auto wide_qkv = widened(qkv), wide_dout = widened(dout), wide_kv = widened(kv);
   auto expected = sized<double>(d);
-  reference::flash_block_fwd(block, options, wide_qkv.data(), wide_kv.data(), expected.out.data(),
-                             expected.lse.data());
+  reference::flash_block_fwd<double>(block, options,
+                                     {.qkv = wide_qkv.data(),
+                                      .kv = wide_kv.data(),
+                                      .out = expected.out.data(),
+                                      .lse = expected.lse.data()});
   auto got = sized<T>(d);
-  cpu::flash_block_fwd(block, options, qkv.data(), kv.data(), got.out.data(), got.lse.data());
+  cpu::flash_block_fwd<T>(
+      block, options,
+      {.qkv = qkv.data(), .kv = kv.data(), .out = got.out.data(), .lse = got.lse.data()});
   expect_rounded(expected.out, got.out, terms(d), "out");
   // Rows that see no key: their log is -infinity, in a whole softmax it is some number.
   for (std::size_t i = 0; i < got.lse.size(); ++i) {
