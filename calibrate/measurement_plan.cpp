@@ -23,7 +23,9 @@ constexpr std::int64_t kGrain = 8;  // sizes of tensors are multiples of it but 
 std::vector<std::size_t> free_dims(const Shape& s) {
   switch (row_of(s.kernel).cls) {
     case KernelClass::attention:
-      return {0, 1, 4};
+      // Queries and keys of the whole sequence go together.
+      return (s.attr & kWholeKeys) != 0 ? std::vector<std::size_t>{0, 4}
+                                        : std::vector<std::size_t>{0, 1, 4};
     case KernelClass::gemm:
       if (s.kernel > Kernel::gemm_wgrad) return {0, 1, 4};  // products of unfused attention
       return s.dims[4] > 0 ? std::vector<std::size_t>{0} : std::vector<std::size_t>{0, 1, 2};
@@ -45,6 +47,11 @@ std::vector<std::size_t> free_dims(const Shape& s) {
     case Kernel::rope_fwd:
     case Kernel::rope_bwd:
     case Kernel::ce_loss:
+    case Kernel::merge_attention:
+    case Kernel::columns_to_blocks:
+    case Kernel::blocks_to_columns:
+    case Kernel::rows_to_sequence:
+    case Kernel::sequence_to_rows:
     case Kernel::sum_squares:
     case Kernel::adamw:
     case Kernel::sgd:

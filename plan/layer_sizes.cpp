@@ -7,7 +7,7 @@ LayerSizes::LayerSizes(const RoleDraft& d) {
   const ResolvedPlan& p = d.plan();
   const Batch& b = d.scenario.scenario.batch;
   micro = b.micro;
-  sequence = b.sequence;
+  sequence = b.sequence / p.cp;
   rows = micro * sequence;
   norm_rows = p.sequence_parallel ? rows / p.tp : rows;
   hidden = m.hidden;
@@ -21,6 +21,19 @@ LayerSizes::LayerSizes(const RoleDraft& d) {
   scores = micro * heads * sequence * sequence;
   act = p.multiplied();
   norm_attr = p.sequence_parallel ? kSequenceShard : kAttrNone;
+}
+
+LayerSizes LayerSizes::of_core(int ranks) const {
+  LayerSizes core = *this;
+  core.sequence *= ranks;
+  core.rows *= ranks;
+  core.norm_rows *= ranks;
+  core.heads /= ranks;
+  core.kv_heads /= ranks;
+  core.query /= ranks;
+  core.qkv /= ranks;
+  core.scores = core.micro * core.heads * core.sequence * core.sequence;
+  return core;
 }
 
 }  // namespace windtunnel

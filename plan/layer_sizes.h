@@ -6,9 +6,9 @@
 namespace windtunnel {
 
 struct LayerSizes {
-  std::int64_t micro, sequence;
-  std::int64_t rows;       // T: micro * sequence
-  std::int64_t norm_rows;  // rows of the sequence-parallel regions: T/tp, else T
+  std::int64_t micro, sequence;  // sequence: of this cp rank
+  std::int64_t rows;             // T: micro * sequence
+  std::int64_t norm_rows;        // rows of the sequence-parallel regions: T/tp, else T
   std::int64_t hidden;
   std::int64_t heads, kv_heads, head_dim;  // of this rank
   std::int64_t query, qkv;                 // widths of this rank: a d, (a + 2k) d
@@ -18,6 +18,8 @@ struct LayerSizes {
   std::uint16_t norm_attr;                 // kSequenceShard under sequence parallel
 
   explicit LayerSizes(const RoleDraft& d);
+  /// Of the core attention where `ranks` exchange sequence for heads before it.
+  LayerSizes of_core(int ranks) const;
   std::int64_t qkv_bytes() const { return bytes_of(act, rows * qkv); }
   std::int64_t key_value_bytes() const { return bytes_of(act, rows * (qkv - query)); }
 };

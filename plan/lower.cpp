@@ -8,6 +8,7 @@
 #include "plan/graph_capture.h"
 #include "plan/resolve.h"
 #include "plan/step_ends.h"
+#include "program/mesh.h"
 #include "program/verify.h"
 
 namespace windtunnel {
@@ -23,7 +24,7 @@ Axis axis_named(const std::string& name) {
 }
 
 Mesh make_mesh(const ResolvedPlan& p) {
-  Mesh mesh{.tp = p.tp, .dp = p.dp, .pp = p.pp};
+  Mesh mesh{.tp = p.tp, .cp = p.cp, .dp = p.dp, .pp = p.pp, .cp_heads = p.cp_heads};
   std::size_t n = 0;
   for (const std::string& axis : p.order) mesh.order[n++] = axis_named(axis);
   for (const Axis axis :
@@ -39,29 +40,35 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
   const ResolvedPlan& p = s.plan;
   const bool tied = s.scenario.model.tied_embeddings;
   if (p.tp > 1) w.add_comm({.name = "tp", .axes = kAxisTp});
-  if (p.dp > 1) w.add_comm({.name = "dp", .axes = kAxisDp});
+  if (p.cp > 1) w.add_comm({.name = "cp", .axes = kAxisCp});
+  if (p.cp_heads > 1 && p.cp_heads < p.cp) {
+    w.add_comm({.name = "cp_heads", .axes = kAxisCp, .ways = p.cp_heads});
+    w.add_comm(
+        {.name = "cp_ring", .axes = kAxisCp, .ways = p.cp / p.cp_heads, .stride = p.cp_heads});
+  }
+  const std::uint8_t replicas = replica_axes(w.program.mesh);
+  if (p.replica_ranks() > 1) w.add_comm({.name = "dp", .axes = replicas});
   if (p.pp > 1) w.add_comm({.name = "pp_fwd", .axes = kAxisPp});
   if (p.pp > 1) w.add_comm({.name = "pp_bwd", .axes = kAxisPp});
   if (p.pp > 1 && tied)
     w.add_comm({.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true});
   if (p.tp * p.pp > 1) w.add_comm({.name = "model", .axes = kAxisTp | kAxisPp});
   if (p.scaling == ScalingRecipe::delayed && p.tp * p.dp > 1)
-    w.add_comm({.name = "amax", .axes = kAxisTp | kAxisDp});
+    w.add_comm({.name = "amax", .axes = kAxisTp | kAxisCp | kAxisDp});
   if (!p.shards_states()) return;
   // Replicas of a shard hold the same numbers: norms are summed over one of each.
   const int ways = p.replicas() > 1 ? p.shard_degree : 0;
   if (ways > 0) {
-    w.add_comm({.name = "dp_shard", .axes = kAxisDp, .dp_ways = ways});
-    w.add_comm({.name = "dp_replicate",
-                .axes = kAxisDp,
-                .dp_ways = p.replicas(),
-                .dp_stride = p.shard_degree});
+    w.add_comm({.name = "dp_shard", .axes = replicas, .ways = ways});
+    w.add_comm(
+        {.name = "dp_replicate", .axes = replicas, .ways = p.replicas(), .stride = p.shard_degree});
   }
-  if (p.separate_reduce_group) w.add_comm({.name = "dp_reduce", .axes = kAxisDp, .dp_ways = ways});
+  if (p.separate_reduce_group) w.add_comm({.name = "dp_reduce", .axes = replicas, .ways = ways});
   if (p.shards_weights() && p.reshard_after_forward > 1) {
-    w.add_comm({.name = "dp_part", .axes = kAxisDp, .dp_ways = p.reshard_after_forward});
+    w.add_comm({.name = "dp_part", .axes = replicas, .ways = p.reshard_after_forward});
   }
-  w.add_comm({.name = "world", .axes = kAxisTp | kAxisDp | kAxisPp, .dp_ways = ways});
+  const auto all = static_cast<std::uint8_t>(kAxisTp | kAxisPp | replicas);
+  w.add_comm({.name = "world", .axes = all, .ways = ways});
 }
 
 Job make_job(const ResolvedScenario& s) {
@@ -304,7 +311,7 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   one.scenario.cluster.nodes = 1;
   one.scenario.cluster.devices_per_node = 1;
   ResolvedPlan& p = one.plan;
-  p.tp = p.pp = p.dp = 1;
+  p.tp = p.pp = p.dp = p.cp = p.cp_heads = 1;
   p.sequence_parallel = false;
   p.schedule = ScheduleKind::one_f_one_b;
   p.virtual_stages = 1;
@@ -315,7 +322,8 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   p.micro_batches = s.scenario.batch.global / s.scenario.batch.micro;
   p.sharding = ShardingKind::none;
   p.shard_degree = 1;
-  p.overlap_grad_reduce = p.overlap_param_gather = p.overlap_pp = p.overlap_tp = false;
+  p.overlap_grad_reduce = p.overlap_param_gather = p.overlap_pp = p.overlap_tp = p.overlap_cp =
+      false;
   p.recompute = RecomputeKind::none;
   p.graphs = GraphScope::none;
   p.vocab_padded = s.scenario.model.vocab;

@@ -58,7 +58,7 @@ void EmbeddingEnd::declare_parameters() {
                            .name = "word_embedding",
                            .contributions = shared ? 2 : 1});
   if (m.position != PositionKind::learned) return;
-  const std::int64_t rows = std::max(m.max_positions, z_.sequence);
+  const std::int64_t rows = std::max(m.max_positions, d_.scenario.scenario.batch.sequence);
   position_ = params_.declare({.param = {.rows = rows,
                                          .cols = m.hidden,
                                          .padded_rows = rows,

@@ -12,24 +12,28 @@ namespace {
 // interleaved p2p overlaps since core 0.3, mid 2023). megatron_deepspeed: DeepSpeed
 // runtime/pipe/topology.py (axes pipe, data, model) and runtime/zero/config.py. nanotron:
 // parallel/context.py (grid ep, pp, dp, cp, tp) and optim/gradient_accumulator.py (reduction hooked
-// into backward).
+// into backward). Context parallelism: megatron: TransformerEngine's default cp_comm_type, p2p;
+// PyTorch: torchtitan's context_parallel_rotate_method, allgather; DeepSpeed: Ulysses
+// (deepspeed/sequence/layer.py); nanotron has none that splits attention.
 constexpr std::array kPresets = {
     PresetDefaults{Preset::none, "none", ShardingKind::none, "tp-cp-ep-dp-pp", true, false, false,
-                   false, "the textbook plan: nothing overlaps, nothing is sharded"},
+                   false, CpKind::ring, false,
+                   "the textbook plan: nothing overlaps, nothing is sharded"},
     PresetDefaults{Preset::megatron, "megatron", ShardingKind::none, "tp-cp-ep-dp-pp", false, false,
-                   false, true, "Megatron-LM and its descendants"},
+                   false, true, CpKind::ring, true, "Megatron-LM and its descendants"},
     PresetDefaults{Preset::megatron_deepspeed, "megatron_deepspeed", ShardingKind::none,
-                   "tp-cp-ep-dp-pp", false, false, false, false, "Megatron-DeepSpeed"},
+                   "tp-cp-ep-dp-pp", false, false, false, false, CpKind::ulysses, false,
+                   "Megatron-DeepSpeed"},
     PresetDefaults{Preset::fsdp2, "fsdp2", ShardingKind::fsdp, "tp-cp-ep-dp-pp", true, true, true,
-                   false, "PyTorch fully_shard"},
+                   false, CpKind::all_gather, true, "PyTorch fully_shard"},
     PresetDefaults{Preset::fsdp1, "fsdp1", ShardingKind::fsdp, "tp-cp-ep-dp-pp", true, true, true,
-                   false, "PyTorch FullyShardedDataParallel"},
+                   false, CpKind::all_gather, true, "PyTorch FullyShardedDataParallel"},
     PresetDefaults{Preset::deepspeed, "deepspeed", ShardingKind::none, "tp-cp-ep-dp-pp", false,
-                   false, false, false, "DeepSpeed ZeRO"},
+                   false, false, false, CpKind::ulysses, false, "DeepSpeed ZeRO"},
     PresetDefaults{Preset::ddp, "ddp", ShardingKind::none, "tp-cp-ep-dp-pp", true, true, false,
-                   false, "PyTorch DistributedDataParallel"},
+                   false, CpKind::all_gather, true, "PyTorch DistributedDataParallel"},
     PresetDefaults{Preset::nanotron, "nanotron", ShardingKind::none, "tp-cp-dp-pp-ep", true, true,
-                   false, false, "Hugging Face nanotron"},
+                   false, false, CpKind::ring, true, "Hugging Face nanotron"},
 };
 
 bool has_prefix(const std::string& text, std::string_view prefix) {

@@ -17,6 +17,8 @@ struct PresetDefaults {
   bool overlap_grad_reduce;
   bool overlap_param_gather;
   bool overlap_pp_interleaved;  // interleaved transfers are asynchronous
+  CpKind cp_kind;
+  bool overlap_cp;  // keys and values travel around the ring beside attention
   const char* doc;
 };
 

@@ -6,6 +6,7 @@
 #include "plan/call_order.h"
 #include "plan/layer_split.h"
 #include "plan/preset_defaults.h"
+#include "plan/resolve_context.h"
 #include "plan/resolve_quantization.h"
 #include "plan/resolve_sharding.h"
 #include "plan/resolver.h"
@@ -27,6 +28,7 @@ constexpr std::int64_t kMostPasses = 20'000'000;
 void resolve_degrees(const Scenario& s, Resolver& r, ResolvedPlan& p) {
   p.tp = s.plan.tp;
   p.pp = s.plan.pp;
+  p.cp = s.plan.cp;
   const std::int64_t model_parallel = std::int64_t{p.tp} * p.pp * s.plan.cp;
   const std::int64_t devices = s.cluster.devices();
   const bool divides = devices % model_parallel == 0 && devices >= model_parallel;
@@ -268,9 +270,9 @@ void check_layout(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
             "tp = " + std::to_string(p.tp) + " does not divide ffn = " + std::to_string(m.ffn),
             "use a tp that divides ffn");
   }
-  if (p.sequence_parallel && (s.batch.sequence * s.batch.micro) % p.tp != 0) {
+  if (p.sequence_parallel && s.batch.sequence / p.cp * s.batch.micro % p.tp != 0) {
     r.error("plan.sequence_parallel",
-            "sequence_parallel splits " + std::to_string(s.batch.sequence) +
+            "sequence_parallel splits " + std::to_string(s.batch.sequence / p.cp) +
                 " tokens over tp = " + std::to_string(p.tp) + ", which does not divide",
             "choose a sequence that tp divides");
   }
@@ -290,6 +292,7 @@ ResolvedScenario resolve(const Scenario& s) {
   r.note("plan.pp", s.plan.pp, "scenario");
   resolve_degrees(s, r, p);
   resolve_order(s, r, p, preset);
+  r.note("plan.cp", s.plan.cp, "scenario");
   p.sequence_parallel =
       r.take("plan.sequence_parallel", s.plan.sequence_parallel, false, preset) && p.tp > 1;
   resolve_schedule(s, out.rules, r, p, preset);
@@ -299,6 +302,7 @@ ResolvedScenario resolve(const Scenario& s) {
   resolve_kernels(s, r, p, preset);
   resolve_graphs(s, out.rules, r, p, preset);
   resolve_overlap(s, r, p, preset);
+  resolve_context(s, r, p, preset);
   const std::int64_t multiple = std::max<std::int64_t>(1, out.rules.vocab_multiple) * p.tp;
   const std::int64_t padded = (s.model.vocab + multiple - 1) / multiple * multiple;
   p.vocab_padded = r.take("model.vocab_padded_to", s.model.vocab_padded_to, padded,

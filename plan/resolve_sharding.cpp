@@ -50,12 +50,15 @@ void resolve_shard_groups(const Scenario& s, const FrameworkRules& rules, Resolv
               "kind: hsdp, or leave shard_degree out");
   } else {
     // Hybrid sharding keeps shard groups inside a node (HYBRID_SHARD, PyTorch's default groups).
-    const int in_node = std::max(1, s.cluster.devices_per_node / (p.tp * s.plan.cp));
-    const bool hybrid = p.sharding == ShardingKind::hsdp && p.dp % in_node == 0;
-    p.shard_degree =
-        r.take("plan.sharding.shard_degree", part.shard_degree,
-               hybrid ? std::min(p.dp, in_node) : p.dp, hybrid ? "one node" : "computed (dp)");
-    if (p.shard_degree < 1 || p.dp % p.shard_degree != 0) p.shard_degree = p.dp;
+    const int in_node = std::max(1, s.cluster.devices_per_node / p.tp);
+    const int all = p.replica_ranks();
+    const bool hybrid = p.sharding == ShardingKind::hsdp && all % in_node == 0;
+    p.shard_degree = r.take("plan.sharding.shard_degree", part.shard_degree,
+                            hybrid ? std::min(all, in_node) : all,
+                            hybrid      ? "one node"
+                            : p.cp == 1 ? "computed (dp)"
+                                        : "computed (dp * cp)");
+    if (p.shard_degree < 1 || all % p.shard_degree != 0) p.shard_degree = all;
   }
   if (rules.name == "deepspeed" && p.pp > 1 && p.sharding != ShardingKind::none &&
       p.sharding != ShardingKind::zero1) {
@@ -104,7 +107,8 @@ void resolve_sharding(const Scenario& s, const FrameworkRules& rules, Resolver& 
                                   d.overlap_param_gather || modern, preset);
   if (p.sharding == ShardingKind::none) p.overlap_param_gather = false;
   resolve_shard_groups(s, rules, r, p, preset);
-  const std::int64_t bucket = std::max(rules.default_bucket, rules.bucket_per_dp * p.dp);
+  const std::int64_t bucket =
+      std::max(rules.default_bucket, rules.bucket_per_dp * p.replica_ranks());
   p.bucket = r.take("plan.sharding.bucket", part.bucket, bucket, "framework rule " + rules.name);
   p.first_bucket = part.bucket ? 0 : rules.first_bucket;
 }

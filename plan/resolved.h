@@ -19,7 +19,9 @@ struct ResolvedKey {
 };
 
 struct ResolvedPlan {
-  int tp = 1, pp = 1, dp = 1;
+  int tp = 1, pp = 1, dp = 1, cp = 1;
+  CpKind cp_kind = CpKind::ring;
+  int cp_heads = 1;  // consecutive cp ranks that exchange sequence for heads
   std::vector<std::string> order;
   bool sequence_parallel = false;
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
@@ -30,7 +32,7 @@ struct ResolvedPlan {
   std::vector<int> layers_per_chunk;  // pp * virtual_stages entries, in model order
   std::int64_t micro_batches = 1;     // per replica and step
   ShardingKind sharding = ShardingKind::none;
-  int shard_degree = 1;           // ranks of one shard group; dp / this replicas of it
+  int shard_degree = 1;           // ranks of one shard group; dp * cp / this replicas of it
   int reshard_after_forward = 1;  // 0: weights stay whole until backward; 1: not; k: 1/k stays
   int prefetch = 1, forward_prefetch = 0;  // sharded units gathered ahead of the one in use, in
                                            // backward and in forward
@@ -49,7 +51,7 @@ struct ResolvedPlan {
   AttentionKind attention = AttentionKind::flash;
   AttentionKernel attention_kernel = AttentionKernel::flash2;
   NormKernel norm_kernel = NormKernel::fused;
-  bool overlap_tp = false, overlap_pp = false;
+  bool overlap_tp = false, overlap_pp = false, overlap_cp = false;
   CrossEntropyKind cross_entropy = CrossEntropyKind::plain;
   bool logits_fp32 = true;
   bool compile = false;
@@ -70,7 +72,9 @@ struct ResolvedPlan {
   }
   /// Sharded weights' gradients stay whole until the last micro-batch: what pipeline stages do.
   bool accumulates_whole() const { return shards_weights() && pp > 1; }
-  int replicas() const { return dp / shard_degree; }
+  /// Ranks that hold the same weights: gradients are averaged over them.
+  int replica_ranks() const { return dp * cp; }
+  int replicas() const { return replica_ranks() / shard_degree; }
   /// The type of activations and of gathered weights: what the operands of products narrower than
   /// 16 bits are quantised from, and the operands of all others.
   Dtype multiplied() const {

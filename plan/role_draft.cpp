@@ -14,7 +14,10 @@ bool accumulates(const KernelSpec& spec, int index) {
     case Kernel::accumulate:
     case Kernel::ce_loss:
     case Kernel::sum_squares:
+    case Kernel::merge_attention:
       return true;
+    case Kernel::flash_block_bwd:
+      return index == 0 && (spec.attr & kOverwrite) == 0;
     case Kernel::bias_bwd:
       return (spec.attr & kOverwrite) == 0;
     case Kernel::layernorm_bwd:

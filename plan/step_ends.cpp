@@ -251,8 +251,8 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
   give_back_gradients(d, chunks);
   if (gathers_after_step(d) && !d.plan().overlap_param_gather) {
     d.phase = Phase::param_sync;
-    d.host_work(HostItem::eager_op,
-                d.rules().host_ops_per_shard * static_cast<int>(tensors) * d.plan().dp);
+    d.host_work(HostItem::eager_op, d.rules().host_ops_per_shard * static_cast<int>(tensors) *
+                                        d.plan().replica_ranks());
     for_each_bucket(chunks, [&](Bucket& b) { gather_weights(d, b, Stream::compute); });
   }
   const bool has_loss = std::any_of(chunks.begin(), chunks.end(),

@@ -63,7 +63,11 @@ Linear TransformerLayer::fc2() const {
 }
 
 TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters, LayerPlace place)
-    : d_(draft), params_(parameters), z_(draft), layer_(place.layer) {
+    : d_(draft),
+      params_(parameters),
+      z_(draft),
+      core_(z_.of_core(draft.plan().cp_heads)),
+      layer_(place.layer) {
   const ResolvedPlan& p = d_.plan();
   quantized_ = layer_is_quantized(d_, layer_);
   const bool selected = layer_is_selected(p.recompute_layers, place.index_in_stage);

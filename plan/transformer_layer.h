@@ -32,6 +32,7 @@ struct LayerTensors {
   SlotId qkv = kNone;                                             // (T, (a+2k)d)
   SlotId qkv_copy = kNone;  // (T, (a+2k)d): transposed copies, rules.qkv_copies
   SlotId lse = kNone;       // (T a), flash
+  SlotId core_qkv = kNone, core_context = kNone;  // (n T, (a+2k)d/n), (n T, a d/n): of all rows
   SlotId probs = kNone, dropped = kNone, probs_mask = kNone;  // (micro a, s, s), unfused
   SlotId context = kNone;                                     // (T, a d)
   SlotId mask1 = kNone, residual1 = kNone;                    // (Ts, h)
@@ -65,6 +66,7 @@ class TransformerLayer {
   void forward_attention_norm();
   void forward_qkv();
   void forward_core_attention();
+  void forward_core();
   void forward_flash();
   void forward_unfused();
   void forward_attention_output();
@@ -77,6 +79,7 @@ class TransformerLayer {
   SlotId backward_mlp(SlotId dy);
   SlotId backward_attention(SlotId dy);
   SlotId backward_core_attention(SlotId dcontext);
+  SlotId backward_core(SlotId dcontext);
   SlotId backward_unfused(SlotId dcontext);
   // its linear layers
   Linear qkv() const;
@@ -88,7 +91,7 @@ class TransformerLayer {
 
   RoleDraft& d_;
   ChunkParameters& params_;
-  LayerSizes z_;
+  LayerSizes z_, core_;  // core_: of the attention between exchanges of heads
   int layer_;
   bool quantized_ = false;  // its products are in the narrow compute type
   bool full_recompute_ = false;

@@ -56,6 +56,10 @@ std::string value_name(ScalingRecipe v) {
   constexpr const char* kNames[] = {"none", "delayed", "tensorwise", "blockwise", "mxfp8", "nvfp4"};
   return kNames[static_cast<int>(v)];
 }
+std::string value_name(CpKind v) {
+  constexpr const char* kNames[] = {"ring", "all_gather", "ulysses", "ulysses+ring"};
+  return kNames[static_cast<int>(v)];
+}
 std::string value_name(AttentionKind v) {
   return v == AttentionKind::flash ? "flash" : "unfused";
 }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/check.h"
+#include "program/mesh.h"
 
 namespace windtunnel {
 
@@ -62,7 +63,8 @@ double& BreakdownRows::exposed(std::uint32_t comm) {
   if (axes == kAxisCp) return e.cp;
   if (axes == kAxisEp) return e.ep;
   // The gradient norm spans the model; where there are replicas its barrier waits for theirs.
-  if ((axes & kAxisPp) != 0 && program_.mesh.dp == 1) return program_.mesh.pp > 1 ? e.pp : e.tp;
+  if ((axes & kAxisPp) != 0 && replica_ranks(program_.mesh) == 1)
+    return program_.mesh.pp > 1 ? e.pp : e.tp;
   return axes == kAxisPp ? e.pp : e.dp;
 }
 

@@ -136,12 +136,11 @@ class FlowPricer {
       result.folded = tracked_loads(role, op);
       return result;
     }
-    const std::uint8_t axes = op.kind == OpKind::send ? 0 : q_.program.comms[op.comm].axes;
+    const std::vector<int> leads_of = group_leads(lanes_, q_.program.comms[op.comm]);
     for (int lane = 0; lane < lanes_.lanes(); ++lane) {
       const Coordinates at = lanes_.coordinates_of(lane, static_cast<int>(role));
-      const bool leads = ((axes & kAxisTp) == 0 || at.tp == 0) &&
-                         ((axes & kAxisCp) == 0 || at.cp == 0) &&
-                         ((axes & kAxisDp) == 0 || at.dp == 0);
+      const bool leads =
+          op.kind == OpKind::send || leads_of[static_cast<std::size_t>(lane)] == lane;
       result.by_lane.push_back(leads ? loads_of(op, rank_of(grid_, at)) : Loads{});
       add(result.folded, result.by_lane.back());
     }

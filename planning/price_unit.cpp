@@ -1,3 +1,4 @@
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -58,6 +59,8 @@ std::string collective_name(Collective c) {
       return "all_to_all";
     case Collective::broadcast:
       return "broadcast";
+    case Collective::ring_shift:
+      break;  // a hop
   }
   return "";
 }
@@ -72,6 +75,15 @@ bool is_graph_launch(const Program& program, const Op& op) {
          program.shapes[op.shape].dims[0] == static_cast<std::int64_t>(HostItem::graph_launch);
 }
 
+/// A block of a ring's attention costs what the scenario says beside its layer.
+std::optional<Seconds> block_cost(const UnitCosts& unit, const Program& program, const Op& op) {
+  if (op.kind != OpKind::compute) return std::nullopt;
+  const Kernel kernel = program.shapes[op.shape].kernel;
+  if (kernel == Kernel::flash_block_fwd) return named(unit.attention, "F", unit.otherwise);
+  if (kernel == Kernel::flash_block_bwd) return named(unit.attention, "B", unit.otherwise);
+  return std::nullopt;
+}
+
 Seconds op_cost(const UnitCosts& unit, const Op& op, Pass pass, bool launches_graph) {
   switch (op.kind) {
     case OpKind::compute:
@@ -82,6 +94,7 @@ Seconds op_cost(const UnitCosts& unit, const Op& op, Pass pass, bool launches_gr
       // One number (gradient norm, loss) is not a payload of its kind, and the sharded ends of the
       // model are no layers.
       if (op.elements == 1 || is_of_an_end(op)) return unit.otherwise;
+      if (op.collective == Collective::ring_shift) return unit.hop;
       return named(unit.collective, collective_name(op.collective), unit.otherwise);
     case OpKind::send:
       return unit.hop;
@@ -135,7 +148,9 @@ PricedProgram price_unit(const Program& program, const Cluster& cluster) {
     SegmentPasses passes(program, segment);
     for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
       const Op& op = program.ops[i];
-      seconds[i] = op_cost(unit, op, passes.of(op), is_graph_launch(program, op)) +
+      const Pass pass = passes.of(op);
+      const auto block = block_cost(unit, program, op);
+      seconds[i] = (block ? *block : op_cost(unit, op, pass, is_graph_launch(program, op))) +
                    graph_gap(op, unit.graph_gap);
     }
   }

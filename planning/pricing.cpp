@@ -104,9 +104,9 @@ double factor(const CostModel& model, const PricedItem& item, std::uint64_t item
 }
 
 Theft gpu_theft() {
-  Theft theft;
+  Theft theft;  // a ring's hop is a message to it: none
   for (const KernelClass cls : {KernelClass::gemm, KernelClass::attention, KernelClass::memory}) {
-    for (std::size_t k = 0; k < static_cast<std::size_t>(TransferKind::point_to_point); ++k) {
+    for (std::size_t k = 0; k < static_cast<std::size_t>(TransferKind::ring_shift); ++k) {
       theft.compute[static_cast<std::size_t>(cls)][k] = kComputeBesideCollective;
     }
   }

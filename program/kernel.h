@@ -48,6 +48,14 @@ enum class Kernel : std::uint8_t {
   context_bwd,
   softmax_bwd,
   scores_bwd,
+  // attention over several ranks
+  flash_block_fwd,
+  flash_block_bwd,
+  merge_attention,
+  columns_to_blocks,
+  blocks_to_columns,
+  rows_to_sequence,
+  sequence_to_rows,
   // elementwise
   activation_fwd,
   activation_bwd,
@@ -115,8 +123,11 @@ enum ShapeAttr : std::uint16_t {
   kAlibi = 1 << 4,             // softmax_fwd and flash_*: adds -slope(global head) * (q - k)
   kAttentionDropout = 1 << 5,  // dropout_*: rows are (sample, head, query), columns keys
   kFused = 1 << 6,             // a fused implementation (norm, softmax, bias+activation, optimizer)
-  kOverwrite = 1 << 7,         // *_bwd of norms and biases: parameter gradients = instead of +=
+  kOverwrite = 1 << 7,         // *_bwd of norms, biases; flash_block_bwd: gradients = instead of +=
   kContinues = 1 << 8,         // part of the kernel before: no launch and no fixed time of its own
+  kHeadShard =
+      1 << 9,  // attention: heads are this cp rank's part of the tp rank's (Mesh::cp_heads)
+  kWholeKeys = 1 << 10,  // flash_block_*: keys and values of the whole sequence, in its order
 };
 
 }  // namespace windtunnel

@@ -153,18 +153,68 @@ std::vector<int> members(const Grid& grid, std::uint8_t axes, int rank) {
   return result;  // ascending: what inner axes add stays below an outer axis' stride
 }
 
-int dp_group_of(const Comm& comm, int dp) {
-  if (comm.dp_ways == 0) return 0;
-  const int block = comm.dp_ways * comm.dp_stride;
-  return dp / block * comm.dp_stride + dp % comm.dp_stride;
+namespace {
+
+/// The inner and the outer of the two replica axes.
+std::array<Axis, 2> by_stride(const Mesh& mesh) {
+  const Grid grid = dense_grid(mesh);
+  const bool cp_inner = place_of(grid, kAxisCp) < place_of(grid, kAxisDp);
+  return cp_inner ? std::array{kAxisCp, kAxisDp} : std::array{kAxisDp, kAxisCp};
 }
+
+int spanned(const Mesh& mesh, std::uint8_t axes, Axis axis) {
+  if ((axes & axis) == 0) return 1;
+  return axis == kAxisCp ? mesh.cp : mesh.dp;
+}
+
+}  // namespace
+
+int replica_place(const Mesh& mesh, std::uint8_t axes, const Coordinates& at) {
+  const auto [inner, outer] = by_stride(mesh);
+  const int below = (axes & inner) != 0 ? at.at(inner) : 0;
+  const int above = (axes & outer) != 0 ? at.at(outer) : 0;
+  return below + above * spanned(mesh, axes, inner);
+}
+
+int dp_place(const Mesh& mesh, const Coordinates& at, int ways) {
+  const int place = replica_place(mesh, kAxisDp | kAxisCp, at);
+  return ways > 0 ? place % ways : place;
+}
+
+ReplicaParts replica_parts(const Mesh& mesh, const Comm& comm) {
+  const auto [inner, outer] = by_stride(mesh);
+  const int in = spanned(mesh, comm.axes, inner), out = spanned(mesh, comm.axes, outer);
+  AxisPart below{.ways = in}, above{.ways = out};
+  if (comm.ways > 0 && comm.stride % in == 0) {
+    below = {};
+    above = {.ways = comm.ways, .stride = comm.stride / in};
+  } else if (comm.ways > 0) {
+    below = {.ways = std::min(comm.ways, in / comm.stride), .stride = comm.stride};
+    above = {.ways = comm.ways / below.ways};
+    CHECK(in % comm.stride == 0 && below.ways * above.ways == comm.ways,
+          "a group of replicas holds whole rows of the inner axis, or lies in one");
+  }
+  return inner == kAxisCp ? ReplicaParts{.cp = below, .dp = above}
+                          : ReplicaParts{.cp = above, .dp = below};
+}
+
+namespace {
+
+/// Number of the communicator's group, among those that differ in replica places alone.
+int replica_group(const Mesh& mesh, const Comm& comm, const Coordinates& at) {
+  const int place = replica_place(mesh, comm.axes, at);
+  return place / (comm.ways * comm.stride) * comm.stride + place % comm.stride;
+}
+
+}  // namespace
 
 std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank) {
   const Grid grid = dense_grid(mesh);
   std::vector<int> all = members(grid, comm.axes, rank);
-  if (comm.dp_ways > 0 && (comm.axes & kAxisDp) != 0) {
-    const int own = dp_group_of(comm, coordinates_of(grid, rank).dp);
-    std::erase_if(all, [&](int r) { return dp_group_of(comm, coordinates_of(grid, r).dp) != own; });
+  if (comm.ways > 0) {
+    const int own = replica_group(mesh, comm, coordinates_of(grid, rank));
+    std::erase_if(all,
+                  [&](int r) { return replica_group(mesh, comm, coordinates_of(grid, r)) != own; });
   }
   if (!comm.first_and_last_pp) return all;
   const auto at_an_end = [&](int r) {
@@ -179,8 +229,11 @@ std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank) {
 int group_size(const Mesh& mesh, const Comm& comm) {
   int size = 1;
   if (comm.axes & kAxisTp) size *= mesh.tp;
-  if (comm.axes & kAxisCp) size *= mesh.cp;
-  if (comm.axes & kAxisDp) size *= comm.dp_ways > 0 ? comm.dp_ways : mesh.dp;
+  if (comm.ways > 0) {
+    size *= comm.ways;
+  } else {
+    size *= spanned(mesh, comm.axes, kAxisCp) * spanned(mesh, comm.axes, kAxisDp);
+  }
   if (comm.axes & kAxisPp) {
     size *= comm.first_and_last_pp ? std::min(2, mesh.pp) : mesh.pp;
   }

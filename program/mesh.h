@@ -49,13 +49,33 @@ Coordinates coordinates_of(const Grid& grid, int rank);
 /// Ranks, ascending, that differ from `rank` only on `axes` (a mask of Axis bits).
 std::vector<int> members(const Grid& grid, std::uint8_t axes, int rank);
 
-/// Number of the communicator's group, among those on the dp axis, that a place on it belongs to.
-int dp_group_of(const Comm& comm, int dp);
-
-/// A rank's place in its dp part of `ways` ranks (0: in the whole dp group).
-inline int dp_place(int dp, int ways) {
-  return ways > 0 ? dp % ways : dp;
+/// Ranks that hold the same weights and see other tokens: those of the dp and the cp axis.
+inline int replica_ranks(const Mesh& mesh) {
+  return mesh.dp * mesh.cp;
 }
+
+/// The axes that a group of all of them spans.
+inline std::uint8_t replica_axes(const Mesh& mesh) {
+  return mesh.cp > 1 ? kAxisDp | kAxisCp : kAxisDp;
+}
+
+/// A rank's replica place: its number among the ranks that differ from it on those of `axes` that
+/// are dp or cp, ascending by rank.
+int replica_place(const Mesh& mesh, std::uint8_t axes, const Coordinates& at);
+
+/// Its place in its part of `ways` consecutive replica places (0: among all replicas).
+int dp_place(const Mesh& mesh, const Coordinates& at, int ways);
+
+/// Places of one axis: `ways` of them, `stride` apart.
+struct AxisPart {
+  int ways = 1, stride = 1;
+};
+
+/// What of the cp and the dp axis a group of the communicator holds.
+struct ReplicaParts {
+  AxisPart cp, dp;
+};
+ReplicaParts replica_parts(const Mesh& mesh, const Comm& comm);
 
 /// Members of the communicator's group that `rank` belongs to, ascending, on the dense grid; empty
 /// when the communicator is restricted to the ends of the pipeline and `rank` is not on one.

@@ -21,8 +21,8 @@ const char* name_of(OpKind kind) {
 }
 
 const char* name_of(Collective collective) {
-  static constexpr std::array kNames{"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
-                                     "broadcast"};
+  static constexpr std::array kNames{"all_reduce", "all_gather", "reduce_scatter",
+                                     "all_to_all", "broadcast",  "ring_shift"};
   return pick(kNames, collective);
 }
 
@@ -33,8 +33,8 @@ const char* name_of(ReduceOp op) {
 
 const char* name_of(Stream stream) {
   static constexpr std::array kNames{"compute",      "tp",          "dp",          "dp_gather",
-                                     "dp_replicate", "pp_send_fwd", "pp_recv_fwd", "pp_send_bwd",
-                                     "pp_recv_bwd",  "copy"};
+                                     "dp_replicate", "cp",          "pp_send_fwd", "pp_recv_fwd",
+                                     "pp_send_bwd",  "pp_recv_bwd", "copy"};
   static_assert(kNames.size() == static_cast<std::size_t>(Stream::count));
   return pick(kNames, stream);
 }

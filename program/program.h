@@ -46,7 +46,8 @@ enum class Collective : std::uint8_t {
   all_gather,
   reduce_scatter,
   all_to_all,
-  broadcast
+  broadcast,
+  ring_shift  // each member sends all of its input to the next and gets the one before's
 };
 enum class ReduceOp : std::uint8_t { none, sum, average, max };
 
@@ -57,6 +58,7 @@ enum class Stream : std::uint8_t {
   dp,            // gradient reductions, and gathers of whole replicas' weights
   dp_gather,     // gathers of sharded weights
   dp_replicate,  // reductions over the replicas of a shard
+  cp,            // keys and values on their way around the ring
   pp_send_fwd,
   pp_recv_fwd,
   pp_send_bwd,
@@ -139,7 +141,7 @@ struct Slot {
   std::uint32_t parent = kNone;  // a view: slot whose memory this is part of
   std::int64_t offset = 0;       // view: first element in the parent
   std::int64_t dp_stride = 0;    // view: offset grows by this times the rank's place in its dp part
-  int dp_ways = 0;               // ranks of a dp part, consecutive places of the dp group; 0: all
+  int dp_ways = 0;               // ranks of a dp part, consecutive replica places; 0: all
   std::int64_t tp_stride = 0;    // view: ... times its place in its tp group
   std::uint32_t param =
       kNone;  // weights, grads and states of one parameter: index into Program::params
@@ -239,20 +241,22 @@ struct Role {
 enum Axis : std::uint8_t { kAxisTp = 1, kAxisCp = 2, kAxisEp = 4, kAxisDp = 8, kAxisPp = 16 };
 
 /// A communicator is one group per setting of the axes it does not span; members are a function of
-/// the rank. `first_and_last_pp` restricts the pp axis to its two ends (tied embeddings). `dp_ways`
-/// and `dp_stride` restrict the dp axis to that many places, each that far from the next: shard
-/// groups are consecutive places (stride 1), their replicas stand one shard group apart.
+/// the rank. `first_and_last_pp` restricts the pp axis to its two ends (tied embeddings). `ways`
+/// and `stride` restrict the replica places (mesh.h) to that many, each that far from the next:
+/// shard groups are consecutive places (stride 1), their replicas stand one shard group apart.
 struct Comm {
-  std::string name;  // "tp", "dp", "dp_shard", "pp_fwd", "embedding", "model", "world"
+  std::string name;  // "tp", "cp", "dp", "dp_shard", "pp_fwd", "embedding", "model", "world"
   std::uint8_t axes = 0;
   bool first_and_last_pp = false;
-  int dp_ways = 0;  // 0: the whole axis
-  int dp_stride = 1;
+  int ways = 0;  // 0: all places
+  int stride = 1;
 };
 
 /// Degrees and placement. `order` lists axes innermost first; rank = sum of coordinate * stride.
+/// `cp_heads` consecutive cp ranks exchange sequence for heads before attention; 1: none do.
 struct Mesh {
   int tp = 1, cp = 1, ep = 1, dp = 1, pp = 1;
+  int cp_heads = 1;
   std::array<Axis, 5> order{kAxisTp, kAxisCp, kAxisEp, kAxisDp, kAxisPp};
 
   std::int64_t ranks() const { return std::int64_t{tp} * cp * dp * pp; }

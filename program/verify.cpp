@@ -33,7 +33,8 @@ constexpr std::array kChecks{
              "last transfer",
              check_groups},
     CheckRow{"gradients",
-             "every gradient is reduced over dp once, complete and before the optimizer reads it; "
+             "every gradient is reduced over dp and cp once, complete and before the optimizer "
+             "reads it; "
              "tied parameters also over the first and last stage",
              check_gradients},
     CheckRow{"progress",

@@ -53,7 +53,7 @@ class RoleGradients {
   }
 
   void check(Violations& v) const {
-    if (program_.mesh.dp > 1) {
+    if (replica_ranks(program_.mesh) > 1) {
       for (const SlotId root : buffers_) check_covers(root, v);
     }
     for (const Part& part : tied_) check_tied(part, v);
@@ -80,7 +80,7 @@ class RoleGradients {
     while (role_.slots[part.root].parent != kNone) {
       const Slot& view = role_.slots[part.root];
       part.begin += view.offset;
-      const int ways = view.dp_ways > 0 ? view.dp_ways : program_.mesh.dp;
+      const int ways = view.dp_ways > 0 ? view.dp_ways : replica_ranks(program_.mesh);
       part.end +=
           view.offset + view.dp_stride * (ways - 1) + view.tp_stride * (program_.mesh.tp - 1);
       part.root = view.parent;
@@ -110,7 +110,7 @@ class RoleGradients {
         if (op.kind == OpKind::compute) {
           if (!input && makes) writes_.push_back(a);
           if (input && op.phase == Phase::optimizer) reads_.push_back(a);
-        } else if (input && program_.comms[op.comm].axes == kAxisDp) {
+        } else if (input && program_.comms[op.comm].axes == replica_axes(program_.mesh)) {
           replicas_[over(program_.comms[op.comm])].push_back(a);
         } else if (input && program_.comms[op.comm].first_and_last_pp) {
           embedding_.push_back(a);
@@ -125,12 +125,12 @@ class RoleGradients {
     buffers_.erase(std::unique(buffers_.begin(), buffers_.end()), buffers_.end());
   }
 
-  /// What of the dp group a reduction is over.
+  /// What of the dp (and cp) group a reduction is over.
   enum Over : std::uint8_t { kWhole, kShard, kReplicas };
 
   static Over over(const Comm& comm) {
-    if (comm.dp_ways == 0) return kWhole;
-    return comm.dp_stride == 1 ? kShard : kReplicas;
+    if (comm.ways == 0) return kWhole;
+    return comm.stride == 1 ? kShard : kReplicas;
   }
 
   void check_covers(SlotId root, Violations& v) const {

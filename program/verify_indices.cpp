@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "program/mesh.h"
 #include "program/verify_checks.h"
 
 namespace windtunnel {
@@ -80,7 +81,7 @@ void check_calls_of(const Program& p, std::size_t role, Violations& v) {
 /// Whether the slot's elements times the ranks of its dp part are those of what it is a shard of.
 bool is_shard(const Program& p, const Role& r, const Slot& slot) {
   if (slot.shard_of >= r.slots.size() || slot.parent != kNone) return false;
-  const int ways = slot.dp_ways > 0 ? slot.dp_ways : p.mesh.dp;
+  const int ways = slot.dp_ways > 0 ? slot.dp_ways : replica_ranks(p.mesh);
   return slot.elements * ways == r.slots[slot.shard_of].elements;
 }
 

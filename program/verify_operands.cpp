@@ -23,6 +23,7 @@ Sizes sizes_of(Collective collective, std::int64_t full, std::int64_t n) {
     case Collective::all_reduce:
     case Collective::all_to_all:
     case Collective::broadcast:
+    case Collective::ring_shift:
       break;
   }
   return {full, full};
@@ -60,6 +61,9 @@ class RoleOperands {
     const bool reduces =
         op.collective == Collective::all_reduce || op.collective == Collective::reduce_scatter;
     if (reduces == (op.reduce == ReduceOp::none)) return "its reduction does not fit its kind";
+    const bool shifts = op.collective == Collective::ring_shift;
+    if (shifts && program_.operands(op)[0] == program_.operands(op)[1])
+      return "it overwrites what it sends";
     return nullptr;
   }
 
@@ -77,7 +81,7 @@ class RoleOperands {
 };
 
 const char* wrong_view(const Mesh& mesh, const Slot& view, const Slot& parent) {
-  const int ways = view.dp_ways > 0 ? view.dp_ways : mesh.dp;
+  const int ways = view.dp_ways > 0 ? view.dp_ways : replica_ranks(mesh);
   const std::int64_t last =
       view.offset + view.dp_stride * (ways - 1) + view.tp_stride * (mesh.tp - 1) + view.elements;
   if (view.offset < 0 || view.dp_stride < 0 || view.tp_stride < 0 || last > parent.elements)

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 
+#include "program/mesh.h"
 #include "program/verify_checks.h"
 
 namespace windtunnel {
@@ -25,7 +26,7 @@ class ScatteredGradients {
         roots_(facts.roles[role].roots),
         r_(role) {
     for (const Comm& comm : program_.comms) {
-      has_replicas_ |= comm.axes == kAxisDp && comm.dp_ways > 0 && comm.dp_stride > 1;
+      has_replicas_ |= comm.axes == replica_axes(program_.mesh) && comm.ways > 0 && comm.stride > 1;
     }
   }
 
@@ -98,9 +99,9 @@ class ScatteredGradients {
 
   void collective(const Op& op, const OpPlace& at, std::uint32_t count, Violations& v) {
     const Comm& comm = program_.comms[op.comm];
-    if (comm.axes != kAxisDp || op.reduce == ReduceOp::none) return;
+    if (comm.axes != replica_axes(program_.mesh) || op.reduce == ReduceOp::none) return;
     const SlotId in = root(op, 0), out = root(op, op.refs - 1U);
-    if (comm.dp_stride > 1) {
+    if (comm.stride > 1) {
       if (!has(in, State::scattered)) {
         if (writes_.contains(in))
           v.add(place_text(program_, at) + ": the shard is not what a reduction left");

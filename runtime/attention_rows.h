@@ -46,7 +46,7 @@ template <class C>
 ref::AttentionMask attention_mask(const C& c) {
   return {.causal = c.has(kCausal),
           .bias = c.has(kAlibi) ? ref::Bias::alibi : ref::Bias::none,
-          .first_head = c.at.tp * c.dim(2),
+          .first_head = c.first_head(c.dim(2)),
           .heads = c.program.job.heads};
 }
 
@@ -62,7 +62,7 @@ ref::DropoutKey dropout_key(const C& c, std::int64_t site) {
 
 template <class C>
 ref::AttentionElements attention_elements(const C& c, std::int64_t s, std::int64_t a) {
-  return {.s = s, .a = a, .first_sample = c.first_sample(), .first_head = c.at.tp * a};
+  return {.s = s, .a = a, .first_sample = c.first_sample(), .first_head = c.first_head(a)};
 }
 
 template <class C>

@@ -28,7 +28,18 @@ struct KernelFacts {
   reference::RowPlacement rows(std::int64_t micro, std::int64_t row_count) const {
     return {.micro = micro,
             .first_row = has(kSequenceShard) ? at.tp * row_count : 0,
-            .first_sample = first_sample()};
+            .first_sample = first_sample(),
+            .positions = zig_zag(program.mesh.cp, at.cp)};
+  }
+  /// What the rank at `place` of `ring` holds of the sequence.
+  reference::ZigZag zig_zag(int ring, int place) const {
+    if (ring == 1) return {};
+    return {.half = program.job.sequence / (std::int64_t{2} * ring), .ring = ring, .place = place};
+  }
+  /// Global number of the first of `heads` query heads.
+  std::int64_t first_head(std::int64_t heads) const {
+    const int parts = has(kHeadShard) ? program.mesh.cp_heads : 1;
+    return (std::int64_t{at.tp} * parts + at.cp % parts) * heads;
   }
   /// Global number of the first sample of this call's micro-batch.
   std::int64_t first_sample() const {

@@ -13,6 +13,7 @@
 #include "kernels/reference/loss_scale.h"
 #include "kernels/reference/optimizer.h"
 #include "runtime/attention_rows.h"
+#include "runtime/context_rows.h"
 #include "runtime/execution.h"
 #include "runtime/kernel_sets.h"
 #include "runtime/param_map.h"
@@ -326,6 +327,13 @@ constexpr auto table() {  // NOLINT(readability-function-size)
       {K::context_bwd, scores_and_context<Call>},
       {K::softmax_bwd, softmax<Call>},
       {K::scores_bwd, scores_and_context<Call>},
+      {K::flash_block_fwd, flash_block<Call>},
+      {K::flash_block_bwd, flash_block<Call>},
+      {K::merge_attention, merge_attention<Call>},
+      {K::columns_to_blocks, regroup_columns<Call>},
+      {K::blocks_to_columns, join_columns<Call>},
+      {K::rows_to_sequence, join_columns<Call>},
+      {K::sequence_to_rows, regroup_columns<Call>},
       {K::activation_fwd, activation<Call>},
       {K::activation_bwd, activation<Call>},
       {K::dropout_fwd, dropout_fwd<Call>},

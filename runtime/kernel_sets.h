@@ -17,6 +17,7 @@
 #include "kernels/reference/dropout.h"
 #include "kernels/reference/elementwise.h"
 #include "kernels/reference/flash.h"
+#include "kernels/reference/flash_block.h"
 #include "kernels/reference/gemm.h"
 #include "kernels/reference/loss.h"
 #include "kernels/reference/norm.h"
@@ -34,6 +35,8 @@ struct ReferenceSet {
   static constexpr auto rope = reference::rope<T>;
   static constexpr auto flash_fwd = reference::flash_fwd<T>;
   static constexpr auto flash_bwd = reference::flash_bwd<T>;
+  static constexpr auto flash_block_fwd = reference::flash_block_fwd<T>;
+  static constexpr auto flash_block_bwd = reference::flash_block_bwd<T>;
   static constexpr auto scores_fwd = reference::scores_fwd<T>;
   static constexpr auto softmax_fwd = reference::softmax_fwd<T>;
   static constexpr auto context_fwd = reference::context_fwd<T>;
@@ -65,6 +68,8 @@ struct CpuSet {
   static constexpr auto rope = cpu::rope<T>;
   static constexpr auto flash_fwd = cpu::flash_fwd<T>;
   static constexpr auto flash_bwd = cpu::flash_bwd<T>;
+  static constexpr auto flash_block_fwd = cpu::flash_block_fwd<T>;
+  static constexpr auto flash_block_bwd = cpu::flash_block_bwd<T>;
   static constexpr auto scores_fwd = cpu::scores_fwd<T>;
   static constexpr auto softmax_fwd = cpu::softmax_fwd<T>;
   static constexpr auto context_fwd = cpu::context_fwd<T>;

@@ -65,8 +65,9 @@ std::string text_of(const MessageLabel& label) {
 CollectiveSizes sizes_of(const CollectiveShape& shape, std::int64_t members) {
   const std::int64_t all = shape.elements;
   const std::int64_t share = all / members;
-  const bool sliced =
-      shape.collective != Collective::all_reduce && shape.collective != Collective::broadcast;
+  const bool sliced = shape.collective == Collective::all_gather ||
+                      shape.collective == Collective::reduce_scatter ||
+                      shape.collective == Collective::all_to_all;
   if (sliced && share * members != all) {
     throw ExecutionError(text_of(shape) + " does not divide by " + std::to_string(members));
   }
@@ -78,6 +79,7 @@ CollectiveSizes sizes_of(const CollectiveShape& shape, std::int64_t members) {
     case Collective::all_reduce:
     case Collective::all_to_all:
     case Collective::broadcast:
+    case Collective::ring_shift:
       return {.in = all, .out = all};
   }
   return {};
@@ -104,6 +106,8 @@ std::vector<T> result_of(const CollectiveShape& shape, const std::vector<std::ve
       return result;
     case Collective::broadcast:
       return parts[0];
+    case Collective::ring_shift:
+      return parts[(place + n - 1) % n];
   }
   return result;
 }

@@ -87,10 +87,10 @@ class Comparison {
     if (result_.differences.size() < kKeptDifferences) result_.differences.push_back(std::move(d));
   }
 
-  /// The mean over data-parallel ranks of what each rank's micro-batches add up to, for every
-  /// place in the tensor-parallel group that computes it.
+  /// The mean over data- and context-parallel ranks of what each rank's micro-batches add up to,
+  /// for every place in the tensor-parallel group that computes it.
   double total_loss(const Program& program, const std::vector<MicroBatchLoss>& losses) const {
-    const int dp = program.mesh.dp;
+    const int dp = replica_ranks(program.mesh);
     if (mode_ != NumberMode::field) {
       double sum = 0.0;
       for (const MicroBatchLoss& l : losses) sum += l.loss;

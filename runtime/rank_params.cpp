@@ -24,7 +24,7 @@ RankParams::RankParams(const Program& program, const Role& role, const Coordinat
     std::sort(all.begin(), all.end(),
               [](const ParamRange& a, const ParamRange& b) { return a.begin < b.begin; });
   }
-  add_shards(role, at.dp);
+  add_shards(role, at);
   for_each_update(program, role, [&](const Op& op, const Call& call) {
     const auto operands = program.operands(op);
     updates_.emplace(operands.front(), layout.resolve(operands.back(), call.micro_batch));
@@ -32,11 +32,11 @@ RankParams::RankParams(const Program& program, const Role& role, const Coordinat
 }
 
 /// A shard holds what lies in its part of the whole, which may begin and end inside parameters.
-void RankParams::add_shards(const Role& role, int dp) {
+void RankParams::add_shards(const Role& role, const Coordinates& at) {
   for (SlotId id = 0; id < role.slots.size(); ++id) {
     const Slot& shard = role.slots[id];
     if (shard.shard_of == kNone) continue;
-    const std::int64_t begin = shard.elements * dp_place(dp, shard.dp_ways);
+    const std::int64_t begin = shard.elements * dp_place(program_->mesh, at, shard.dp_ways);
     std::vector<ParamRange>& own = ranges_[id];
     for (const ParamRange& r : ranges(shard.shard_of)) {
       const std::int64_t from = std::max(r.begin, begin);

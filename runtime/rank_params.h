@@ -45,7 +45,7 @@ class RankParams {
  private:
   const Program* program_;
   int tp_rank_;
-  void add_shards(const Role& role, int dp);
+  void add_shards(const Role& role, const Coordinates& at);
 
   std::unordered_map<SlotId, MemoryRange> updates_;  // gradient -> the weights updated with it
   std::unordered_map<SlotId, std::vector<ParamRange>> ranges_;

@@ -39,6 +39,8 @@ WireKind transfer_kind(const Op& op) {
       return WireKind::reduce_scatter;
     case Collective::all_to_all:
       return WireKind::all_to_all;
+    case Collective::ring_shift:
+      return WireKind::ring_shift;
     case Collective::broadcast:
       break;
   }

@@ -76,7 +76,6 @@ constexpr Rule kRules[] = {
     {"model.parallel_block",
      [](const Scenario& s) { return given(s.model.parallel_block, "true"); },
      "parallel_block: false"},
-    {"plan.cp", [](const Scenario& s) { return above(s.plan.cp, 1); }, "cp: 1"},
     {"plan.ep", [](const Scenario& s) { return above(s.plan.ep, 1); }, "ep: 1"},
     {"plan.schedule.kind", schedule_kind, "dualpipe_v is"},
     {"plan.precision.params", unbuilt_params,

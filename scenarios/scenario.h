@@ -48,6 +48,7 @@ struct Degraded {
 /// Device `unit`: ops cost what the scenario says. Used by oracles and schedule studies.
 struct UnitCosts {
   std::map<std::string, Seconds> layer;       // "F", "B", "I", "W": one layer's compute
+  std::map<std::string, Seconds> attention;   // "F", "B": each block of a ring's attention
   std::map<int, double> stage_scale;          // pipeline stage -> factor on its compute
   Seconds hop;                                // one point-to-point transfer
   std::map<std::string, Seconds> collective;  // "all_reduce", "all_gather", ...

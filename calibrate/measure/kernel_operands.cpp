@@ -107,6 +107,29 @@ KernelOperands of_attention(const Shape& s) {
   }
 }
 
+KernelOperands of_blocks(const Shape& s) {
+  const std::int64_t* d = s.dims.data();
+  const std::int64_t t = d[0] * d[1], out = t * d[2] * d[4], qkv = t * (d[2] + 2 * d[3]) * d[4];
+  const std::int64_t kv = d[0] * (has(s, kWholeKeys) ? d[5] : d[1]) * 2 * d[3] * d[4];
+  switch (s.kernel) {
+    case Kernel::flash_block_fwd:
+      return with({{qkv}, {kv}}, {{out}, {t * d[2]}});
+    case Kernel::flash_block_bwd:
+      return with({{out}, {qkv}, {kv}, {out}, positive(t * d[2])}, {{out}, {kv}});
+    case Kernel::merge_attention:
+      return with({{d[0] * d[1] * d[2]}, positive(d[0] * d[1])},
+                  {{d[0] * d[1] * d[2]}, positive(d[0] * d[1])});
+    case Kernel::columns_to_blocks:
+      return with({{d[0] * d[1]}}, {{d[0] * d[2]}});
+    case Kernel::sequence_to_rows:
+      return with({{d[4] * d[0] * d[1]}}, {{d[4] * d[0] * d[2]}});
+    case Kernel::rows_to_sequence:
+      return with({{d[2] * d[0] * d[1]}}, {{d[2] * d[0] * d[1]}});
+    default:
+      return with({{d[0] * d[1]}}, {{d[0] * d[1]}});  // blocks_to_columns
+  }
+}
+
 /// Columns of an activation's input per column of its output.
 std::int64_t input_width(const Shape& s) {
   return reference::is_gated(static_cast<reference::ActivationKind>(s.dims[2])) ? 2 : 1;
@@ -198,15 +221,12 @@ struct Stretch {
   Kernel first;
   KernelOperands (*operands)(const Shape&);
 };
-constexpr Stretch kStretches[] = {{Kernel::load_tokens, of_ends},
-                                  {Kernel::layernorm_fwd, of_norm},
-                                  {Kernel::gemm_fwd, of_gemm},
-                                  {Kernel::rope_fwd, nullptr},
-                                  {Kernel::flash_fwd, of_attention},
-                                  {Kernel::activation_fwd, of_rows},
-                                  {Kernel::add, of_flat},
-                                  {Kernel::ce_max, of_loss},
-                                  {Kernel::sum_squares, of_optimizer}};
+constexpr Stretch kStretches[] = {
+    {Kernel::load_tokens, of_ends},    {Kernel::layernorm_fwd, of_norm},
+    {Kernel::gemm_fwd, of_gemm},       {Kernel::rope_fwd, nullptr},
+    {Kernel::flash_fwd, of_attention}, {Kernel::flash_block_fwd, of_blocks},
+    {Kernel::activation_fwd, of_rows}, {Kernel::add, of_flat},
+    {Kernel::ce_max, of_loss},         {Kernel::sum_squares, of_optimizer}};
 
 KernelOperands laid_out(const Shape& shape) {
   const Stretch* found = kStretches;

@@ -44,12 +44,27 @@ void repeat(void* at, std::int64_t elements, Draw draw) {
 
 }  // namespace
 
+/// A block of keys is of some rank of a ring: of the smallest that has such a step, or such a part
+/// of the sequence.
+template <class T>
+void PreparedKernel<T>::place_in_ring() {
+  const Shape& s = task_.shape;
+  if (s.kernel != Kernel::flash_block_fwd && s.kernel != Kernel::flash_block_bwd) return;
+  const bool whole = (s.attr & kWholeKeys) != 0;
+  const std::int64_t ranks =
+      whole ? s.dims[5] / std::max<std::int64_t>(1, s.dims[1]) : s.dims[5] + 1;
+  program_.mesh.cp = static_cast<int>(std::max<std::int64_t>(1, ranks));
+  program_.job.sequence = program_.mesh.cp * s.dims[1];
+  at_.cp = program_.mesh.cp - 1;
+}
+
 template <class T>
 PreparedKernel<T>::PreparedKernel(const KernelTask& task, const OperandSettings& settings,
                                   Device& device)
     : task_(task), settings_(settings), operands_(operands_of(task.shape)), device_(device) {
   CHECK(operands_.all.size() <= kMostOperands, "an op has no more operands than a call has room");
   program_.job = task.job;
+  place_in_ring();
   op_.kind = OpKind::compute;
   op_.layer = 0;
   op_.inputs = static_cast<std::uint8_t>(operands_.inputs);
@@ -136,7 +151,7 @@ void PreparedKernel<T>::run() {
                             .op = op_,
                             .shape = task_.shape,
                             .call = {.micro_batch = 0},
-                            .at = {},
+                            .at = at_,
                             .step = kStep,
                             .seed = settings_.seed,
                             .norm_ranges = norm_ranges_},

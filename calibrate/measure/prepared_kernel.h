@@ -45,6 +45,7 @@ class PreparedKernel {
   int copies() const { return static_cast<int>(calls_.size()); }
 
  private:
+  void place_in_ring();
   /// With the content of `like`, drawn when that is null.
   OperandBlock block_for(const KernelOperand& operand, const void* like);
   void fill(const OperandBlock& block, Content content);
@@ -53,7 +54,8 @@ class PreparedKernel {
   OperandSettings settings_;
   KernelOperands operands_;
   Device& device_;
-  Program program_;  // the job alone
+  Program program_;  // the job, and the ring of a block of keys
+  Coordinates at_;
   Op op_;
   std::vector<ParamRange> norm_ranges_;
   std::vector<void*> blocks_;

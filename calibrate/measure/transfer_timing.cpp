@@ -47,6 +47,10 @@ void compute_meanwhile(WireType type, std::span<std::byte> written) {
   while (clock_seconds() < until);
 }
 
+bool not_in_place(WireKind kind) {
+  return kind == WireKind::all_to_all || kind == WireKind::ring_shift;
+}
+
 /// Operands as a step has them: a reduction in place, a gather from its own place in the result, a
 /// scatter into its own place in the input.
 TransferPart part_of(const TransferPlan& plan, std::byte* whole) {
@@ -70,7 +74,7 @@ TransferPart part_of(const TransferPlan& plan, std::byte* whole) {
 
 TransferMemory::TransferMemory(const TransferPlan& plan, Device& device)
     : device_(device), whole_(take_ones(plan, device)) {
-  if (plan.kind == WireKind::all_to_all) other_ = take_ones(plan, device);  // not in place
+  if (not_in_place(plan.kind)) other_ = take_ones(plan, device);
 }
 
 TransferMemory::~TransferMemory() {
@@ -98,7 +102,7 @@ std::vector<TransferStamps> measure_transfer(Communicator& communicator, const T
   CHECK(plan.elements > 0 && plan.elements % plan.members == 0,
         "every member has an equal part of what travels");
   TransferPart part = part_of(plan, memory.whole().data());
-  if (plan.kind == WireKind::all_to_all) part.out = memory.other().data();
+  if (not_in_place(plan.kind)) part.out = memory.other().data();
   std::vector<TransferStamps> stamps;
   for (int i = 0; i < plan.warm_up + plan.repeats; ++i) {
     barrier();

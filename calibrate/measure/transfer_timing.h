@@ -48,7 +48,7 @@ class TransferMemory {
   TransferMemory& operator=(const TransferMemory&) = delete;
 
   std::span<std::byte> whole() const { return whole_; }
-  std::span<std::byte> other() const { return other_; }  // of an all_to_all, else empty
+  std::span<std::byte> other() const { return other_; }  // of an all_to_all or ring_shift
 
  private:
   Device& device_;

@@ -46,28 +46,35 @@ struct TileAt {
 /// What the tiles of one head have in common.
 template <class T>
 struct HeadContext {
+  const AttentionBlock& block;
   const AttentionDims& dims;
   const FlashOptions& options;
   Head at;
   T scale, slope, keep_scale;
 
-  HeadContext(const AttentionDims& d, const FlashOptions& o, const Head& head)
-      : dims(d),
+  HeadContext(const AttentionBlock& b, const FlashOptions& o, const Head& head)
+      : block(b),
+        dims(b.dims),
         options(o),
         at(head),
-        scale(reference::score_scale<T>(d.d)),
+        scale(reference::score_scale<T>(b.dims.d)),
         slope(o.mask.bias == reference::Bias::alibi
                   ? reference::alibi_slope<T>(o.mask.first_head + head.head, o.mask.heads)
                   : T{}),
         keep_scale(o.dropout ? reference::keep_scale<T>(o.dropout->key) : T{1}) {}
 
+  /// Keys that a query sees: the first of the block's.
+  std::int64_t keys(std::int64_t query) const {
+    if (!options.mask.causal) return block.keys;
+    return block.key_at.up_to(block.query_at.position(query), block.keys);
+  }
   /// How many of a tile's keys row i of it sees.
   std::int64_t visible(const TileAt& tile, std::int64_t i) const {
-    return std::clamp<std::int64_t>(options.mask.keys(tile.query + i, dims.s) - tile.key, 0,
-                                    tile.columns);
+    return std::clamp<std::int64_t>(keys(tile.query + i) - tile.key, 0, tile.columns);
   }
   RowDraws draws(std::int64_t query) const {
-    const std::int64_t r = (at.sample * dims.a + at.head) * dims.s + query;
+    const std::int64_t r = (at.sample * dims.a + at.head) * options.dropout->elements.s +
+                           block.query_at.position(query);
     return {options.dropout->key, options.dropout->elements.row(r)};
   }
   /// Subtracts the distances' penalty from n scores of row i.
@@ -81,14 +88,19 @@ struct HeadContext {
   void dropout_factors(const TileAt& tile, std::int64_t i, std::int64_t n, T* factors) const {
     const RowDraws row = draws(tile.query + i);
     const T kept = keep_scale;
-    for (std::int64_t j = 0; j < n; ++j) factors[j] = row.kept(tile.key + j) ? kept : T{};
+    const reference::ZigZag& at_key = block.key_at;
+    const std::int64_t before = std::clamp<std::int64_t>(at_key.half - tile.key, 0, n);
+    const std::int64_t first = at_key.first() + tile.key;
+    const std::int64_t second = at_key.second() + tile.key - at_key.half;
+    for (std::int64_t j = 0; j < before; ++j) factors[j] = row.kept(first + j) ? kept : T{};
+    for (std::int64_t j = before; j < n; ++j) factors[j] = row.kept(second + j) ? kept : T{};
   }
 };
 
 /// Calls visit for the tiles of `rows` queries from `query` on that hold a visible key.
 template <class T, class F>
 void for_each_tile(const HeadContext<T>& head, std::int64_t query, std::int64_t rows, F visit) {
-  const std::int64_t keys = head.options.mask.keys(query + rows - 1, head.dims.s);
+  const std::int64_t keys = head.keys(query + rows - 1);
   for (std::int64_t key = 0; key < keys; key += kKeys<T>) {
     visit(TileAt{
         .query = query, .key = key, .rows = rows, .columns = std::min(kKeys<T>, keys - key)});
@@ -161,7 +173,12 @@ void forward_queries(const HeadContext<T>& head, const ForwardBlocks<T>& o, std:
   });
   for (std::int64_t i = 0; i < rows; ++i) {
     const auto u = static_cast<std::size_t>(i);
-    Row<T>(out.data + i * out.stride, d) *= 1 / running.sum[u];
+    Row<T> row(out.data + i * out.stride, d);
+    if (running.sum[u] > 0) {
+      row *= 1 / running.sum[u];
+    } else {
+      row.setZero();  // sees no key of the block
+    }
     o.lse[(query + i) * head.dims.micro * head.dims.a] =
         running.largest[u] + std::log(running.sum[u]);
   }
@@ -256,8 +273,9 @@ void backward_queries(const HeadContext<T>& head, const BackwardBlocks<T>& o, st
 template <class T>
 void flash_fwd(const AttentionDims& dims, const FlashOptions& options, const T* qkv, T* out,
                T* lse) {
+  const AttentionBlock whole{.dims = dims, .keys = dims.s, .query_at = {}, .key_at = {}};
   for_each_head(dims, [&](const Head& at) {
-    const HeadContext<T> head(dims, options, at);
+    const HeadContext<T> head(whole, options, at);
     const ForwardBlocks<T> blocks{.q = queries_of(dims, at, qkv),
                                   .k = keys_of(dims, at, qkv),
                                   .v = values_of(dims, at, qkv),
@@ -272,8 +290,9 @@ void flash_fwd(const AttentionDims& dims, const FlashOptions& options, const T* 
 template <class T>
 void flash_bwd(const AttentionDims& dims, const FlashOptions& options, const FlashBackward<T>& o) {
   std::fill(o.dqkv, o.dqkv + dims.micro * dims.s * dims.width(), T{});
+  const AttentionBlock whole{.dims = dims, .keys = dims.s, .query_at = {}, .key_at = {}};
   for_each_head(dims, [&](const Head& at) {
-    const HeadContext<T> head(dims, options, at);
+    const HeadContext<T> head(whole, options, at);
     const BackwardBlocks<T> blocks{.q = queries_of(dims, at, o.qkv),
                                    .k = keys_of(dims, at, o.qkv),
                                    .v = values_of(dims, at, o.qkv),
@@ -289,6 +308,65 @@ void flash_bwd(const AttentionDims& dims, const FlashOptions& options, const Fla
   });
 }
 
+namespace {
+
+/// Keys of one head in kv (keys micro, 2 k d), values with `offset` k d.
+template <class T>
+Block<T> block_keys(const AttentionBlock& block, const Head& at, T* kv, std::int64_t offset = 0) {
+  return {kv + block.key(at.sample, 0, at.head) + offset, block.keys, block.dims.d,
+          block.dims.micro * block.key_width()};
+}
+
+}  // namespace
+
+template <class T>
+void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options,
+                     const FlashBlockForward<T>& o) {
+  const AttentionDims& dims = block.dims;
+  for_each_head(dims, [&](const Head& at) {
+    const HeadContext<T> head(block, options, at);
+    const ForwardBlocks<T> blocks{.q = queries_of(dims, at, o.qkv),
+                                  .k = block_keys(block, at, o.kv),
+                                  .v = block_keys(block, at, o.kv, dims.k * dims.d),
+                                  .out = outputs_of(dims, at, o.out),
+                                  .lse = o.lse + dims.row(at.sample, 0) * dims.a + at.head};
+    for (std::int64_t query = 0; query < dims.s; query += kFlashQueries) {
+      forward_queries(head, blocks, query, std::min(kFlashQueries, dims.s - query));
+    }
+  });
+}
+
+template <class T>
+void flash_block_bwd(const AttentionBlock& block, const FlashOptions& options,
+                     const FlashBlockBackward<T>& o) {
+  const AttentionDims& dims = block.dims;
+  std::fill(o.dkv, o.dkv + block.keys * dims.micro * block.key_width(), T{});
+  for_each_head(dims, [&](const Head& at) {
+    const HeadContext<T> head(block, options, at);
+    const std::int64_t values = dims.k * dims.d;
+    const BackwardBlocks<T> blocks{.q = queries_of(dims, at, o.qkv),
+                                   .k = block_keys(block, at, o.kv),
+                                   .v = block_keys(block, at, o.kv, values),
+                                   .out = outputs_of(dims, at, o.out),
+                                   .dout = outputs_of(dims, at, o.dout),
+                                   .dq = outputs_of(dims, at, o.dq),
+                                   .dk = block_keys(block, at, o.dkv),
+                                   .dv = block_keys(block, at, o.dkv, values),
+                                   .lse = o.lse + dims.row(at.sample, 0) * dims.a + at.head};
+    for (std::int64_t query = 0; query < dims.s; query += kFlashQueries) {
+      backward_queries(head, blocks, query, std::min(kFlashQueries, dims.s - query));
+    }
+  });
+}
+
+template void flash_block_fwd(const AttentionBlock&, const FlashOptions&,
+                              const FlashBlockForward<float>&);
+template void flash_block_fwd(const AttentionBlock&, const FlashOptions&,
+                              const FlashBlockForward<double>&);
+template void flash_block_bwd(const AttentionBlock&, const FlashOptions&,
+                              const FlashBlockBackward<float>&);
+template void flash_block_bwd(const AttentionBlock&, const FlashOptions&,
+                              const FlashBlockBackward<double>&);
 template void flash_fwd(const AttentionDims&, const FlashOptions&, const float*, float*, float*);
 template void flash_fwd(const AttentionDims&, const FlashOptions&, const double*, double*, double*);
 template void flash_bwd(const AttentionDims&, const FlashOptions&, const FlashBackward<float>&);

@@ -8,12 +8,15 @@
 // that no query sees are skipped. Bytes: qkv and out once, keys and values once more for every
 // `kFlashQueries` queries, from a cache as far as one head's (s, 2d) fit.
 
-#include "kernels/reference/flash.h"
+#include "kernels/reference/flash_block.h"
 
 namespace windtunnel::cpu {
 
+using reference::AttentionBlock;
 using reference::AttentionDims;
 using reference::FlashBackward;
+using reference::FlashBlockBackward;
+using reference::FlashBlockForward;
 using reference::FlashDropout;
 using reference::FlashOptions;
 
@@ -27,5 +30,15 @@ void flash_fwd(const AttentionDims& dims, const FlashOptions& options, const T* 
 /// dout, qkv, out, lse -> dqkv
 template <class T>
 void flash_bwd(const AttentionDims& dims, const FlashOptions& options, const FlashBackward<T>& o);
+
+/// Of queries over keys from elsewhere (`kernels/reference/flash_block.h`), without ALiBi. Tiles
+/// beyond the last key that their queries see are skipped: half of a block of another rank.
+template <class T>
+void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options,
+                     const FlashBlockForward<T>& o);
+
+template <class T>
+void flash_block_bwd(const AttentionBlock& block, const FlashOptions& options,
+                     const FlashBlockBackward<T>& o);
 
 }  // namespace windtunnel::cpu

@@ -22,14 +22,15 @@ enum class WireKind : std::uint8_t {
   reduce_scatter,
   all_to_all,
   broadcast,
+  ring_shift,
   send,
   recv
 };
 
 /// "all_reduce", "send", ..: the names a program's ops have.
 constexpr const char* name_of(WireKind kind) {
-  constexpr const char* kNames[] = {
-      "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send", "recv"};
+  constexpr const char* kNames[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+                                    "broadcast",  "ring_shift", "send",           "recv"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -45,7 +46,8 @@ constexpr std::int64_t bytes_of(WireType type) {
 /// One rank's part in a transfer. `elements` are those of the full (gathered) tensor, the
 /// convention of nccl-tests; of a message, its own. all_gather: in holds elements / n,
 /// reduce_scatter: out does. `in` may be `out`; of an all_gather it may be this member's place in
-/// out, of a reduce_scatter out may be this member's place in `in`.
+/// out, of a reduce_scatter out may be this member's place in `in`. ring_shift: `in` goes to the
+/// next member and `out`, another tensor, comes from the one before; the last is before the first.
 struct TransferPart {
   WireKind kind = WireKind::all_reduce;
   Reduction reduction = Reduction::none;

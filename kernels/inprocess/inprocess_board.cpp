@@ -55,6 +55,9 @@ std::vector<std::vector<T>> results(const std::vector<TransferPart>& parts) {
       case WireKind::all_to_all:
         for (const TransferPart& p : parts) append(mine, in_of<T>(p) + m * share, share);
         break;
+      case WireKind::ring_shift:
+        append(mine, in_of<T>(parts[static_cast<std::size_t>((m + n - 1) % n)]), all);
+        break;
       default:  // broadcast, and a message: from the first
         append(mine, in_of<T>(parts[0]), all);
         break;

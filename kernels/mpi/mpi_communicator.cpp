@@ -137,7 +137,8 @@ class MpiCommunicator final : public Communicator {
 
   char* make_room(int group, const TransferPart& part) {
     std::vector<char>& scratch = scratch_[group];
-    const auto bytes = static_cast<std::size_t>(scratch_bytes(part));
+    const auto bytes = static_cast<std::size_t>(
+        scratch_bytes(part, groups_.at(static_cast<std::size_t>(group)).members()));
     if (scratch.size() < bytes) scratch.resize(bytes);
     return scratch.data();
   }

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace windtunnel {
@@ -78,6 +79,16 @@ int MPI_Ialltoall(const void* in, int in_elements, MPI_Datatype in_type, void* o
   windtunnel::count(comm, windtunnel::kind_of_exchange(),
                     std::int64_t{in_elements} * windtunnel::members_of(comm), in_type);
   return PMPI_Ialltoall(in, in_elements, in_type, out, out_elements, out_type, comm, request);
+}
+
+int MPI_Ialltoallv(const void* in, const int in_elements[], const int in_at[], MPI_Datatype in_type,
+                   void* out, const int out_elements[], const int out_at[], MPI_Datatype out_type,
+                   MPI_Comm comm, MPI_Request* request) {
+  const int* end = in_elements + windtunnel::members_of(comm);
+  windtunnel::count(comm, WireKind::ring_shift, std::accumulate(in_elements, end, std::int64_t{0}),
+                    in_type);
+  return PMPI_Ialltoallv(in, in_elements, in_at, in_type, out, out_elements, out_at, out_type, comm,
+                         request);
 }
 
 int MPI_Ibcast(void* data, int elements, MPI_Datatype type, int root, MPI_Comm comm,

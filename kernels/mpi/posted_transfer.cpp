@@ -49,6 +49,24 @@ int peer_place(const MpiGroup& group, int peer) {
                           group.ranks.begin());
 }
 
+constexpr std::size_t kShiftArrays = 3;  // counts to send and to receive, and no displacements
+
+/// An exchange in which each member has something for its next alone: one request for both
+/// directions, which a send and a receive are not. MPI reads the arrays until it ends.
+int post_shift(const TransferPart& part, const MpiGroup& group, void* scratch,
+               MPI_Request* request) {
+  const auto n = static_cast<std::size_t>(group.members());
+  const auto place = static_cast<std::size_t>(group.place);
+  int* send = static_cast<int*>(scratch);
+  int* receive = send + n;
+  int* from = receive + n;
+  std::fill(send, from + n, 0);
+  send[(place + 1) % n] = receive[(place + n - 1) % n] = count_of(part.elements);
+  const MPI_Datatype type = type_of(part.type);
+  return MPI_Ialltoallv(part.in, send, from, type, part.out, receive, from, type, group.comm,
+                        request);
+}
+
 /// Where the reduced numbers are and how many.
 void finish_sum(const TransferPart& part, std::int64_t elements, int members) {
   with_number_of(part.type, [&](auto zero) {
@@ -81,8 +99,12 @@ void sum_shares(const TransferPart& part, std::int64_t share, int members, const
 
 }  // namespace
 
-std::int64_t scratch_bytes(const TransferPart& part) {
-  return part.kind == WireKind::reduce_scatter ? part.elements * bytes_of(part.type) : 0;
+std::int64_t scratch_bytes(const TransferPart& part, int members) {
+  if (part.kind == WireKind::reduce_scatter) return part.elements * bytes_of(part.type);
+  if (part.kind == WireKind::ring_shift) {
+    return static_cast<std::int64_t>(kShiftArrays * sizeof(int)) * members;
+  }
+  return 0;
 }
 
 MPI_Request post(const TransferPart& part, const MpiGroup& group, void* scratch) {
@@ -116,6 +138,9 @@ MPI_Request post(const TransferPart& part, const MpiGroup& group, void* scratch)
         std::memcpy(part.out, part.in, static_cast<std::size_t>(all * bytes_of(part.type)));
       }
       status = MPI_Ibcast(part.out, all, type, 0, group.comm, &request);
+      break;
+    case WireKind::ring_shift:
+      status = post_shift(part, group, scratch, &request);
       break;
     case WireKind::send:
       status =

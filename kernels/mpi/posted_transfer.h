@@ -28,7 +28,7 @@ MPI_Request post(const TransferPart& part, const MpiGroup& group, void* scratch)
 /// After the request has ended: adds up shares, averages, reduces sums of field elements.
 void complete(const TransferPart& part, const MpiGroup& group, const void* scratch);
 
-/// Bytes of scratch that posting the transfer takes; 0 for most.
-std::int64_t scratch_bytes(const TransferPart& part);
+/// Bytes of scratch that posting the transfer among so many members takes; 0 for most.
+std::int64_t scratch_bytes(const TransferPart& part, int members);
 
 }  // namespace windtunnel

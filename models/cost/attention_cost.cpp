@@ -92,11 +92,29 @@ Choice choose(const Profile& profile, Wanted wanted) {
 
 }  // namespace
 
+AttentionWork attention_work(const Shape& shape) {
+  const bool causal = (shape.attr & kCausal) != 0;
+  const bool block =
+      shape.kernel == Kernel::flash_block_fwd || shape.kernel == Kernel::flash_block_bwd;
+  AttentionWork w{
+      .queries = static_cast<double>(shape.dims[1]),
+      .keys = static_cast<double>(shape.dims[1]),
+      .causal = causal,
+      .backward = shape.kernel == Kernel::flash_bwd || shape.kernel == Kernel::flash_block_bwd};
+  if (block && (shape.attr & kWholeKeys) != 0) {
+    w.keys = static_cast<double>(shape.dims[5]);
+  } else if (block && shape.dims[5] > 0) {
+    w.keys /= 2;  // of an earlier rank; of a later one all keys for half of the queries
+  }
+  return w;
+}
+
 double attention_flops(const Shape& shape) {
-  const auto micro = static_cast<double>(shape.dims[0]), s = static_cast<double>(shape.dims[1]),
-             a = static_cast<double>(shape.dims[2]), d = static_cast<double>(shape.dims[4]);
-  const double forward = 4.0 * micro * a * s * s * d * ((shape.attr & kCausal) ? 0.5 : 1.0);
-  return shape.kernel == Kernel::flash_bwd ? 2.5 * forward : forward;
+  const auto micro = static_cast<double>(shape.dims[0]), a = static_cast<double>(shape.dims[2]),
+             d = static_cast<double>(shape.dims[4]);
+  const AttentionWork w = attention_work(shape);
+  const double forward = 4.0 * micro * a * w.queries * w.keys * d * (w.causal ? 0.5 : 1.0);
+  return w.backward ? 2.5 * forward : forward;
 }
 
 std::span<const AttentionVariant> attention_fallback(AttentionVariant wanted) {
@@ -108,23 +126,21 @@ std::span<const AttentionVariant> attention_fallback(AttentionVariant wanted) {
 }
 
 OpCost attention_cost(const Profile& profile, const Shape& shape) {
-  CHECK(shape.kernel == Kernel::flash_fwd || shape.kernel == Kernel::flash_bwd,
-        "a fused attention kernel");
-  const bool causal = (shape.attr & kCausal) != 0;
-  const auto s = static_cast<double>(shape.dims[1]);
+  CHECK(row_of(shape.kernel).cls == KernelClass::attention, "a fused attention kernel");
+  const AttentionWork w = attention_work(shape);
   const int d = static_cast<int>(shape.dims[4]);
   const Choice choice = choose(profile, {.variant = static_cast<AttentionVariant>(shape.variant),
-                                         .backward = shape.kernel == Kernel::flash_bwd,
-                                         .causal = causal,
+                                         .backward = w.backward,
+                                         .causal = w.causal,
                                          .head_dim = d});
   const AttentionRow& row = choice.row;
-  const double tiles = std::ceil(s / row.query_tile);
-  const double mean = causal ? (tiles + 1.0) / (2.0 * tiles) : 1.0;
+  const double tiles = std::ceil(w.queries / row.query_tile);
+  const double mean = w.causal ? (tiles + 1.0) / (2.0 * tiles) : 1.0;
   const double work =
       static_cast<double>(shape.dims[0] * shape.dims[2]) * tiles * mean / profile.chip.sms.value;
   const int padded = (d + kHeadDimStep - 1) / kHeadDimStep * kHeadDimStep;
-  const double rate = row.peak * work / (work + row.wave) * s / (s + row.half_sequence) * d /
-                      static_cast<double>(padded);
+  const double rate = row.peak * work / (work + row.wave) * w.keys / (w.keys + row.half_sequence) *
+                      d / static_cast<double>(padded);
   return {.time = {kFixed + attention_flops(shape) / rate},
           .cls = CostClass::attention,
           .sigma = choice.sigma,

@@ -1,10 +1,12 @@
 #pragma once
 // Time of fused attention kernels.
 //
-//   FLOP     forward 4 micro a s^2 d, backward 2.5 times that, half of either when causal
-//   rate(s)  = peak * W/(W + wave) * s/(s + half) * d/padded(d)
+//   FLOP     forward 4 micro a s s' d, backward 2.5 times that, half of either when causal
+//   rate     = peak * W/(W + wave) * s'/(s' + half) * d/padded(d)
 //   W        = work of all query tiles over the work of the longest one, per SM
 //            = micro a ceil(s/tile) mean / SMs, mean = 1 full, (q+1)/(2q) causal with q tiles
+//   s, s'    queries and keys: the sequence; of a step of a ring after the first all queries and
+//            half of the keys, none masked (docs/context_parallel.md)
 //   time     = fixed + FLOP / rate
 //
 // `W/(W + wave)` is the tail: with few heads on few tokens the longest tiles run alone. `half` is
@@ -22,13 +24,20 @@
 
 namespace windtunnel {
 
-/// FLOP executed by a flash_fwd or flash_bwd shape.
+/// What a fused attention kernel works on.
+struct AttentionWork {
+  double queries = 0, keys = 0;
+  bool causal = false, backward = false;
+};
+AttentionWork attention_work(const Shape& shape);
+
+/// FLOP executed by a shape of fused attention.
 double attention_flops(const Shape& shape);
 
 /// Kernels tried in turn when a profile has no row for the one asked for.
 std::span<const AttentionVariant> attention_fallback(AttentionVariant wanted);
 
-/// Precondition: the shape is flash_fwd or flash_bwd; the profile has attention rows.
+/// Precondition: the shape is of fused attention; the profile has attention rows.
 OpCost attention_cost(const Profile& profile, const Shape& shape);
 
 }  // namespace windtunnel

@@ -17,6 +17,7 @@ std::int64_t wire_parts(CommKind kind, int ranks) {
       return ranks - 1;
     case CommKind::broadcast:
       return ranks > 1 ? ranks : 0;
+    case CommKind::ring_shift:
     case CommKind::send_recv:
       return ranks;
   }
@@ -49,7 +50,9 @@ Seconds ring_time(const CollectiveQuery& query, AlphaBeta link) {
   const double size = static_cast<double>(query.bytes);
   double steps = 1.0;
   double bytes_per_step = size;
-  if (query.kind != CommKind::send_recv && query.kind != CommKind::broadcast) {
+  const bool one_step = query.kind == CommKind::send_recv || query.kind == CommKind::ring_shift ||
+                        query.kind == CommKind::broadcast;
+  if (!one_step) {
     steps = (query.kind == CommKind::all_reduce ? 2.0 : 1.0) * (n - 1);
     bytes_per_step = size / n;
   }

@@ -6,7 +6,7 @@
 // latency of one step (s), beta the bandwidth of one rank in one direction (B/s).
 //
 //   wire bytes per rank    all_reduce 2 (n-1)/n S;  all_gather, reduce_scatter, all_to_all
-//                          (n-1)/n S;  broadcast, send_recv S
+//                          (n-1)/n S;  broadcast, ring_shift, send_recv S
 //   busbw                  wire bytes / time
 //   ring time              steps (alpha + S/(n beta)), steps = 2(n-1) or n-1
 
@@ -28,8 +28,8 @@ struct AlphaBeta {
   BytesPerSecond beta;
 };
 
-/// Time on a ring; send_recv and broadcast count one step of the whole message. (O-001, O-002,
-/// O-072)
+/// Time on a ring; send_recv, ring_shift and broadcast count one step of the whole message. (O-001,
+/// O-002, O-072)
 Seconds ring_time(const CollectiveQuery& query, AlphaBeta link);
 
 /// The three all-reduces of a vocabulary-parallel cross-entropy over `tokens` rows: maximum, target

@@ -28,8 +28,8 @@ const char* name_of(Basis basis) {
 }
 
 const char* name_of(CommKind kind) {
-  static constexpr std::array kNames = {"all_reduce", "all_gather", "reduce_scatter",
-                                        "all_to_all", "broadcast",  "send_recv"};
+  static constexpr std::array kNames = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+                                        "broadcast",  "ring_shift", "send_recv"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -45,6 +45,8 @@ CommKind comm_kind(Collective collective) {
       return CommKind::all_to_all;
     case Collective::broadcast:
       return CommKind::broadcast;
+    case Collective::ring_shift:
+      return CommKind::ring_shift;
   }
   CHECK(false, "collective out of range");
   return CommKind::all_reduce;

@@ -65,13 +65,14 @@ struct OpCost {
   CallNoise noise{};  // of transfers
 };
 
-/// What is sent: the five collectives and a point-to-point transfer.
+/// What is sent: the collectives and a point-to-point transfer.
 enum class CommKind : std::uint8_t {
   all_reduce,
   all_gather,
   reduce_scatter,
   all_to_all,
   broadcast,
+  ring_shift,
   send_recv
 };
 const char* name_of(CommKind kind);
@@ -97,7 +98,7 @@ struct Placement {
 };
 
 /// `bytes` is the size of the full (gathered) tensor, for all_to_all the local buffer, for
-/// send_recv the message: the convention of nccl-tests' doc/PERFORMANCE.md.
+/// ring_shift and send_recv the message: the convention of nccl-tests' doc/PERFORMANCE.md.
 struct CollectiveQuery {
   CommKind kind = CommKind::all_reduce;
   std::int64_t bytes = 0;

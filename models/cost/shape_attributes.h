@@ -10,7 +10,7 @@
 
 namespace windtunnel {
 
-constexpr std::array<std::pair<std::uint16_t, std::string_view>, 9> kShapeAttributeNames = {{
+constexpr std::array<std::pair<std::uint16_t, std::string_view>, 11> kShapeAttributeNames = {{
     {kAccumulate, "accumulate"},
     {kSequenceShard, "sequence_shard"},
     {kHasBias, "has_bias"},
@@ -20,6 +20,8 @@ constexpr std::array<std::pair<std::uint16_t, std::string_view>, 9> kShapeAttrib
     {kFused, "fused"},
     {kOverwrite, "overwrite"},
     {kContinues, "continues"},
+    {kHeadShard, "head_shard"},
+    {kWholeKeys, "whole_keys"},
 }};
 
 }  // namespace windtunnel

@@ -132,6 +132,8 @@ struct FrameworkRules {
                                     // input-gradient reductions in backward
   bool attention_host_sync =
       false;  // flash attention reads a sequence length on the host in every layer
+  bool ring_gradients_narrow = false;  // a ring of attention adds up gradients in the activations'
+                                       // type instead of fp32
   QuantizedRules quantized;
   LossScaling loss_scaling;
   EagerNorm eager_norm;  // not counted: the profile's measured unfused norm

@@ -39,6 +39,8 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   r.graphs = whole                           ? GraphScope::iteration
              : stack_since(s.stack, 2024, 1) ? GraphScope::layer
                                              : GraphScope::none;
+  // TransformerEngine's ring adds up dK, dV in buffers of their type (context_parallel.py).
+  r.ring_gradients_narrow = true;
   r.host_ops_per_parameter = 2;
   // training/arguments.py: initial_loss_scale 2^32, loss_scale_window, hysteresis.
   r.loss_scaling = {.initial_log2 = 32, .growth_interval = 1000, .hysteresis = 2};

@@ -14,6 +14,7 @@ namespace {
 
 /// Pipeline actions: forward, backward, input gradient, weight gradient.
 constexpr std::array<std::string_view, 4> kActions = {"F", "B", "I", "W"};
+constexpr std::array<std::string_view, 2> kPasses = {"F", "B"};
 constexpr std::array<std::string_view, 5> kCollectives = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"};
 
@@ -38,6 +39,9 @@ void read_times(Reading& reading, const YamlValue& value,
 void read_layer(Reading& reading, const YamlValue& value, UnitCosts& into) {
   read_times(reading, value, kActions, into.layer);
 }
+void read_attention(Reading& reading, const YamlValue& value, UnitCosts& into) {
+  read_times(reading, value, kPasses, into.attention);
+}
 void read_collective(Reading& reading, const YamlValue& value, UnitCosts& into) {
   read_times(reading, value, kCollectives, into.collective);
 }
@@ -59,6 +63,7 @@ void read_stage_scale(Reading& reading, const YamlValue& value, UnitCosts& into)
 
 constexpr Key<UnitCosts> kUnitKeys[] = {
     {"layer", read_layer},
+    {"attention", read_attention},
     {"stage_scale", read_stage_scale},
     {"hop", set<&UnitCosts::hop, seconds>},
     {"collective", read_collective},
@@ -77,6 +82,7 @@ void read_unit_costs(Reading& reading, const YamlValue& value, UnitCosts& into) 
 std::vector<KeySection> unit_keys() {
   return {{"cluster.unit", key_names(kUnitKeys)},
           {"cluster.unit.layer", {kActions.begin(), kActions.end()}},
+          {"cluster.unit.attention", {kPasses.begin(), kPasses.end()}},
           {"cluster.unit.collective", {kCollectives.begin(), kCollectives.end()}}};
 }
 

@@ -84,7 +84,8 @@ std::int64_t LaneGrid::ranks_of(int lane) const {
 }
 
 LaneGrid unfolded_grid(const Mesh& mesh, int draws) {
-  return {.tp = one_class_each(mesh.tp),
+  return {.mesh = mesh,
+          .tp = one_class_each(mesh.tp),
           .cp = one_class_each(mesh.cp),
           .dp = one_class_each(mesh.dp),
           .draws = draws};
@@ -92,48 +93,55 @@ LaneGrid unfolded_grid(const Mesh& mesh, int draws) {
 
 LaneGrid folded_grid(const Program& program, const StepCosts& costs) {
   const Mesh& mesh = program.mesh;
-  LaneGrid grid{.tp = classes_of(mesh, kAxisTp, costs),
+  LaneGrid grid{.mesh = mesh,
+                .tp = classes_of(mesh, kAxisTp, costs),
                 .cp = classes_of(mesh, kAxisCp, costs),
                 .dp = classes_of(mesh, kAxisDp, costs),
                 .draws = costs.draws};
-  const bool splits_dp = std::any_of(program.comms.begin(), program.comms.end(),
-                                     [](const Comm& comm) { return comm.dp_ways > 0; });
-  if (splits_dp && grid.dp.size() > 1) grid.dp = one_class_each(mesh.dp);
+  const bool splits = std::any_of(program.comms.begin(), program.comms.end(),
+                                  [](const Comm& comm) { return comm.ways > 0; });
+  if (splits && grid.dp.size() > 1) grid.dp = one_class_each(mesh.dp);
+  if (splits && grid.cp.size() > 1) grid.cp = one_class_each(mesh.cp);
   return grid;
 }
 
 namespace {
 
-/// Places of the dp axis that a communicator joins: `ways` of them, `stride` apart. A dp axis of
-/// one class stands for all of them.
-struct DpPart {
-  int ways = 1, stride = 1;
-};
+/// An axis of one class stands for all its places.
+AxisPart folded(const std::vector<LaneGrid::Class>& classes, const AxisPart& part) {
+  if (size_of(classes) == 1) return {};
+  CHECK(size_of(classes) % (part.ways * part.stride) == 0, "parts of an axis are not folded");
+  return part;
+}
 
-DpPart dp_part(const LaneGrid& grid, const Comm& comm) {
-  const int dp = size_of(grid.dp);
-  if ((comm.axes & kAxisDp) == 0 || dp == 1) return {};
-  if (comm.dp_ways == 0) return {.ways = dp, .stride = 1};
-  CHECK(dp % (comm.dp_ways * comm.dp_stride) == 0, "parts of the dp axis are not folded");
-  return {.ways = comm.dp_ways, .stride = comm.dp_stride};
+/// Places of the grid's axes that a communicator joins.
+ReplicaParts parts_of(const LaneGrid& grid, const Comm& comm) {
+  Mesh mesh = grid.mesh;
+  if (comm.ways == 0) {  // whole axes, of as many classes as there are
+    mesh.cp = size_of(grid.cp);
+    mesh.dp = size_of(grid.dp);
+  }
+  const ReplicaParts parts = replica_parts(mesh, comm);
+  return {.cp = folded(grid.cp, parts.cp), .dp = folded(grid.dp, parts.dp)};
+}
+
+/// The first place of the part that `place` lies in.
+int first_of(const AxisPart& part, int place) {
+  const int block = part.ways * part.stride;
+  return place / block * block + place % part.stride;
 }
 
 }  // namespace
 
 std::vector<int> group_leads(const LaneGrid& grid, const Comm& comm) {
   const int cp = size_of(grid.cp), dp = size_of(grid.dp);
-  const auto place = [&](int coordinate, Axis axis) {
-    return (comm.axes & axis) != 0 ? 0 : coordinate;
-  };
-  const DpPart part = dp_part(grid, comm);
-  const int block = part.ways * part.stride;
+  const ReplicaParts parts = parts_of(grid, comm);
   std::vector<int> leads;
   for (int lane = 0; lane < grid.lanes(); ++lane) {
     const int rank = lane / grid.draws;
-    const int own_dp = rank % dp;
-    const int at_dp = own_dp / block * block + own_dp % part.stride;
-    const int at_cp = place(rank / dp % cp, kAxisCp);
-    const int at_tp = place(rank / dp / cp, kAxisTp);
+    const int at_dp = first_of(parts.dp, rank % dp);
+    const int at_cp = first_of(parts.cp, rank / dp % cp);
+    const int at_tp = (comm.axes & kAxisTp) != 0 ? 0 : rank / dp / cp;
     leads.push_back(((at_tp * cp + at_cp) * dp + at_dp) * grid.draws + grid.draw_of(lane));
   }
   return leads;
@@ -145,15 +153,15 @@ void join_lanes(const LaneGrid& grid, const Comm& comm, std::span<Picoseconds> t
   const int tp = size_of(grid.tp);
   const int cp = size_of(grid.cp);
   const int dp = size_of(grid.dp);
-  const DpPart part = dp_part(grid, comm);
-  if (part.ways > 1) {
-    lane_math::join_axis(times.data(), {.outer = tp * cp * dp / (part.ways * part.stride),
+  const ReplicaParts parts = parts_of(grid, comm);
+  const auto join = [&](const AxisPart& part, int lanes_outside, int size, int inner) {
+    if (part.ways == 1) return;
+    lane_math::join_axis(times.data(), {.outer = lanes_outside * size / (part.ways * part.stride),
                                         .length = part.ways,
-                                        .inner = part.stride * grid.draws});
-  }
-  if ((comm.axes & kAxisCp) && cp > 1) {
-    lane_math::join_axis(times.data(), {.outer = tp, .length = cp, .inner = dp * grid.draws});
-  }
+                                        .inner = part.stride * inner});
+  };
+  join(parts.dp, tp * cp, dp, grid.draws);
+  join(parts.cp, tp, cp, dp * grid.draws);
   if ((comm.axes & kAxisTp) && tp > 1) {
     lane_math::join_axis(times.data(), {.outer = 1, .length = tp, .inner = cp * dp * grid.draws});
   }

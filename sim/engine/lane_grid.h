@@ -27,6 +27,7 @@ struct LaneGrid {
     int coordinate = 0;
     int count = 1;
   };
+  Mesh mesh;
   std::vector<Class> tp{{}}, cp{{}}, dp{{}};
   int draws = 1;
 
@@ -42,7 +43,7 @@ struct LaneGrid {
 LaneGrid unfolded_grid(const Mesh& mesh, int draws);
 
 /// The coarsest grid that keeps apart what slow ranks and links tell apart. Where a communicator
-/// spans a part of the dp axis, this axis is one class or unfolded.
+/// spans a part of the replicas, dp and cp are one class or unfolded.
 LaneGrid folded_grid(const Program& program, const StepCosts& costs);
 
 /// [lane]: the lane of the same draw at the communicator's first place, which stands for the group.

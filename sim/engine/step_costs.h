@@ -24,6 +24,7 @@ enum class TransferKind : std::uint8_t {
   reduce_scatter,
   all_to_all,
   broadcast,
+  ring_shift,
   point_to_point,
   count
 };

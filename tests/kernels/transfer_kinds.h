@@ -33,6 +33,7 @@ inline std::vector<KindCase> kind_cases() {
       cases.push_back({kind, Reduction::none, in_place});
     }
   }
+  cases.push_back({WireKind::ring_shift});
   return cases;
 }
 
@@ -145,6 +146,8 @@ class KindCheck {
         return got == input(static_cast<int>(o / kShare), o % kShare);
       case WireKind::all_to_all:
         return got == input(static_cast<int>(o / kShare), member_ * kShare + o % kShare);
+      case WireKind::ring_shift:
+        return got == input((member_ + members_ - 1) % members_, o);
       case WireKind::reduce_scatter:
         return is_reduced(c.reduction, member_ * kShare + o, got);
       case WireKind::all_reduce:

@@ -50,6 +50,43 @@ TEST(Mesh, O123ExpertGroups) {
   EXPECT_EQ(members(grid, kAxisPp, 8), (Group{0, 8}));
 }
 
+TEST(Mesh, ReplicaPlacesCountTheInnerAxisFastest) {
+  Mesh mesh = megatron_mesh(2, 2, 3, 1);
+  const Comm all{.name = "dp", .axes = replica_axes(mesh)};
+  EXPECT_EQ(members(mesh, all, 1), (Group{1, 3, 5, 7, 9, 11}));
+  EXPECT_EQ(group_size(mesh, all), 6);
+  constexpr std::array<Axis, 5> kDpInside{kAxisDp, kAxisTp, kAxisCp, kAxisEp, kAxisPp};
+  for (const auto& order : {mesh.order, kDpInside}) {
+    mesh.order = order;
+    for (int rank = 0; rank < 12; ++rank) {
+      const Coordinates at = coordinates_of(dense_grid(mesh), rank);
+      const Group group = members(mesh, all, rank);
+      const int place = dp_place(mesh, at, 0);
+      EXPECT_EQ(group[static_cast<std::size_t>(place)], rank);
+      EXPECT_EQ(dp_place(mesh, at, 2), place % 2);
+    }
+  }
+}
+
+TEST(Mesh, PartsOfReplicas) {
+  const Mesh mesh = megatron_mesh(1, 4, 2, 1);
+  const auto group = [&](int ways, int stride, std::uint8_t axes, int rank) {
+    return members(mesh, {.axes = axes, .ways = ways, .stride = stride}, rank);
+  };
+  const std::uint8_t all = replica_axes(mesh);
+  EXPECT_EQ(group(4, 1, all, 6), (Group{4, 5, 6, 7}));  // shards of one context-parallel group
+  EXPECT_EQ(group(2, 4, all, 6), (Group{2, 6}));        // their replicas
+  EXPECT_EQ(group(2, 1, all, 6), (Group{6, 7}));        // shards inside one
+  EXPECT_EQ(group(4, 2, all, 6), (Group{0, 2, 4, 6}));
+  EXPECT_EQ(group(2, 1, kAxisCp, 5), (Group{4, 5}));  // an exchange of heads
+  EXPECT_EQ(group(2, 2, kAxisCp, 5), (Group{5, 7}));  // the ring across
+  const ReplicaParts inside = replica_parts(mesh, {.axes = all, .ways = 4, .stride = 2});
+  EXPECT_EQ(inside.cp.ways, 2);
+  EXPECT_EQ(inside.cp.stride, 2);
+  EXPECT_EQ(inside.dp.ways, 2);
+  EXPECT_EQ(inside.dp.stride, 1);
+}
+
 TEST(Mesh, CoordinatesAndRankAreInverse) {
   Mesh mesh = megatron_mesh(2, 3, 5, 4);
   mesh.order = {kAxisCp, kAxisPp, kAxisTp, kAxisEp, kAxisDp};

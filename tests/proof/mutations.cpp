@@ -11,6 +11,7 @@
 #include "runtime/interpreter.h"
 #include "runtime/param_map.h"
 #include "runtime/proof.h"
+#include "tests/proof/context_mutations.h"
 #include "tests/proof/program_edit.h"
 
 namespace windtunnel::proof {
@@ -296,7 +297,7 @@ constexpr std::array kMutations = {
                       [replicas](Op& op) { op.comm = replicas; });
              }},
     Mutation{"clip norm counts replicas of shards", "dp4_hsdp2", Check::field,
-             [](Program& p) { p.comms[comm_named(p, "world")].dp_ways = 0; }},
+             [](Program& p) { p.comms[comm_named(p, "world")].ways = 0; }},
     Mutation{"whole gradients reduced before the last micro-batch", "pp2_dp2_fsdp2", Check::verify,
              [](Program& p) {
                change(p,
@@ -330,7 +331,12 @@ const char* name_of(Check check) {
 }
 
 std::span<const Mutation> mutations() {
-  return kMutations;
+  static const std::vector<Mutation> kAll = [] {
+    std::vector<Mutation> all(kMutations.begin(), kMutations.end());
+    all.insert(all.end(), context_mutations().begin(), context_mutations().end());
+    return all;
+  }();
+  return kAll;
 }
 
 std::vector<Check> caught(const Mutation& mutation) {

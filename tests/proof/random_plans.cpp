@@ -103,6 +103,20 @@ void draw_numerics(Draw& d, Plan& p) {
   p.logits_fp32 = d.coin();
 }
 
+/// Half of the plans split the sequence of eight, over as many ranks as there may be.
+void draw_context(Draw& d, Scenario& s, int most) {
+  Plan& p = s.plan;
+  if (most < 2 || d.coin()) return;
+  p.cp = most < 4 ? 2 : d.of({2, 2, 4});
+  p.cp_kind = d.of({CpKind::ring, CpKind::all_gather, CpKind::ulysses, CpKind::ulysses_ring});
+  const bool rings = p.cp_kind == CpKind::ring || p.cp_kind == CpKind::ulysses_ring;
+  if (rings && d.coin()) p.overlap.cp = d.coin();
+  if (p.cp_kind != CpKind::ulysses) {  // what is refused would leave few of them
+    p.attention = AttentionKind::flash;
+    if (s.model.position == PositionKind::alibi) s.model.position = PositionKind::rope;
+  }
+}
+
 }  // namespace
 
 Scenario random_scenario(std::uint64_t seed) {
@@ -137,7 +151,9 @@ Scenario random_scenario(std::uint64_t seed) {
     s.stack.date = d.of({"2024-06", "2025-06"});
   }
   if (s.plan.pp > 1) avoid_refused_pipelines(d, s);
-  s.cluster.devices_per_node = s.cluster.nvlink_domain = s.plan.tp * s.plan.pp * dp;
+  draw_context(d, s, kMostRanks / (s.plan.tp * s.plan.pp * dp));
+  s.cluster.devices_per_node = s.plan.tp * s.plan.pp * s.plan.cp * dp;
+  s.cluster.nvlink_domain = d.coin() ? 2 : s.cluster.devices_per_node;
   return s;
 }
 

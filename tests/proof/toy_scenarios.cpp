@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "plan/lower.h"
 #include "plan/resolve.h"
+#include "tests/proof/context_plans.h"
 #include "tests/proof/precision_plans.h"
 #include "tests/proof/schedule_plans.h"
 #include "tests/proof/sharded_plans.h"
@@ -375,6 +376,7 @@ const std::vector<PlanCase>& plan_cases() {
   static const std::vector<PlanCase> kCases = [] {
     std::vector<PlanCase> cases = make_cases();
     for (const PlanCase& row : sharded_plans()) cases.push_back(row);
+    for (const PlanCase& row : context_plans()) cases.push_back(row);
     for (const PlanCase& row : schedule_plans()) cases.push_back(row);
     for (const PlanCase& row : precision_plans()) cases.push_back(row);
     return cases;
@@ -394,8 +396,8 @@ Scenario scenario_of(const PlanCase& row) {
   Scenario s = row.base();
   row.change(s);
   s.cluster.nodes = 1;
-  s.cluster.devices_per_node = s.plan.tp * s.plan.pp * s.plan.dp.value_or(1);
-  s.cluster.nvlink_domain = s.cluster.devices_per_node;
+  s.cluster.devices_per_node = s.plan.tp * s.plan.pp * s.plan.cp * s.plan.dp.value_or(1);
+  if (s.cluster.nvlink_domain == 1) s.cluster.nvlink_domain = s.cluster.devices_per_node;
   return s;
 }
 

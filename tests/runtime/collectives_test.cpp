@@ -114,6 +114,14 @@ TEST(Interpreter, AllToAllTransposesAndBroadcastCopiesTheFirst) {
   EXPECT_EQ(copied[1][3], in[3]);
 }
 
+TEST(Interpreter, RingShiftGivesEachRankTheOneBefores) {
+  const std::vector<double> in = both_inputs();
+  const auto got =
+      gradients(exchange_program({Collective::ring_shift, ReduceOp::none, 4, 4}), NumberMode::fp64);
+  EXPECT_EQ(got[0], (std::vector<double>{in[4], in[5], in[6], in[7]}));
+  EXPECT_EQ(got[1], (std::vector<double>{in[0], in[1], in[2], in[3]}));
+}
+
 TEST(Interpreter, AverageInTheFieldIsAModularInverse) {
   const std::vector<double> in = both_inputs();
   const auto got = gradients(exchange_program({Collective::all_reduce, ReduceOp::average, 4, 4}),

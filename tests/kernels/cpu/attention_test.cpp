@@ -115,6 +115,74 @@ TYPED_TEST(CpuAttention, Flash) {
   }
 }
 
+/// Steps of a ring of three, and the whole sequence's keys, each against the reference.
+template <class T>
+void expect_block(const reference::AttentionBlock& block, const FlashOptions& options) {
+  const AttentionDims& d = block.dims;
+  const std::int64_t t = d.micro * d.s, kv_size = block.keys * d.micro * block.key_width();
+  const auto qkv = draw<T>(t * d.width(), 1), dout = draw<T>(t * d.a * d.d, 2);
+  const auto kv = draw<T>(kv_size, 3);
+  const auto wide_qkv = widened(qkv), wide_dout = widened(dout), wide_kv = widened(kv);
+  auto expected = sized<double>(d);
+  reference::flash_block_fwd<double>(block, options,
+                                     {.qkv = wide_qkv.data(),
+                                      .kv = wide_kv.data(),
+                                      .out = expected.out.data(),
+                                      .lse = expected.lse.data()});
+  auto got = sized<T>(d);
+  cpu::flash_block_fwd<T>(
+      block, options,
+      {.qkv = qkv.data(), .kv = kv.data(), .out = got.out.data(), .lse = got.lse.data()});
+  expect_rounded(expected.out, got.out, terms(d), "out");
+  // Rows that see no key: their log is -infinity, in a whole softmax it is some number.
+  for (std::size_t i = 0; i < got.lse.size(); ++i) {
+    EXPECT_EQ(std::isinf(expected.lse[i]), std::isinf(got.lse[i])) << i;
+    if (std::isinf(expected.lse[i])) expected.lse[i] = got.lse[i] = 1;
+  }
+  expect_rounded(expected.lse, got.lse, terms(d), "lse");
+  Values<double> wide_dq(wide_dout.size(), 1), wide_dkv(size(kv_size));
+  Values<T> dq(dout.size(), 1), dkv(size(kv_size));
+  const auto wide_lse = widened(got.lse);
+  reference::flash_block_bwd<double>(block, options,
+                                     {.dout = wide_dout.data(),
+                                      .qkv = wide_qkv.data(),
+                                      .kv = wide_kv.data(),
+                                      .out = expected.out.data(),
+                                      .lse = wide_lse.data(),
+                                      .dq = wide_dq.data(),
+                                      .dkv = wide_dkv.data()});
+  cpu::flash_block_bwd<T>(block, options,
+                          {.dout = dout.data(),
+                           .qkv = qkv.data(),
+                           .kv = kv.data(),
+                           .out = got.out.data(),
+                           .lse = got.lse.data(),
+                           .dq = dq.data(),
+                           .dkv = dkv.data()});
+  expect_rounded(wide_dq, dq, terms(d), "dq");
+  expect_rounded(wide_dkv, dkv, terms(d), "dkv");
+}
+
+TYPED_TEST(CpuAttention, Blocks) {
+  using reference::ZigZag;
+  for (const std::int64_t half : {1, 5, 70, 230}) {
+    const AttentionDims d{.micro = 2, .s = 2 * half, .a = 4, .k = 2, .d = 8};
+    FlashOptions options{.mask = {.causal = true, .first_head = 0, .heads = 4}, .dropout = {}};
+    for (const bool drops : {false, true}) {
+      if (drops) options = with_dropout(options.mask, d);
+      if (drops) options.dropout->elements.s = 6 * half;
+      const ZigZag own{.half = half, .ring = 3, .place = 1};
+      for (const std::int64_t place : {0, 1, 2}) {
+        SCOPED_TRACE("half " + std::to_string(half) + ", block of " + std::to_string(place));
+        const ZigZag from{.half = half, .ring = 3, .place = place};
+        expect_block<TypeParam>({.dims = d, .keys = d.s, .query_at = own, .key_at = from}, options);
+      }
+      expect_block<TypeParam>({.dims = d, .keys = 6 * half, .query_at = own, .key_at = {}},
+                              options);
+    }
+  }
+}
+
 /// Scores far apart: exponentials relative to anything but the row's largest would overflow.
 TYPED_TEST(CpuAttention, FlashOfLargeScores) {
   using T = TypeParam;
