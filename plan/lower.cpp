@@ -53,7 +53,7 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
   if (p.pp > 1 && tied)
     w.add_comm({.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true});
   if (p.tp * p.pp > 1) w.add_comm({.name = "model", .axes = kAxisTp | kAxisPp});
-  if (p.scaling == ScalingRecipe::delayed && p.tp * p.dp > 1)
+  if (p.scaling == ScalingRecipe::delayed && p.tp * p.replica_ranks() > 1)
     w.add_comm({.name = "amax", .axes = kAxisTp | kAxisCp | kAxisDp});
   if (!p.shards_states()) return;
   // Replicas of a shard hold the same numbers: norms are summed over one of each.

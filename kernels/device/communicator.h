@@ -9,7 +9,9 @@
 //
 // `announce` is called by the host, `arrive` and `finish` by the streams' threads.
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,10 +29,13 @@ enum class WireKind : std::uint8_t {
   recv
 };
 
+constexpr std::size_t kWireKinds = static_cast<std::size_t>(WireKind::recv) + 1;
+
 /// "all_reduce", "send", ..: the names a program's ops have.
 constexpr const char* name_of(WireKind kind) {
   constexpr const char* kNames[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
                                     "broadcast",  "ring_shift", "send",           "recv"};
+  static_assert(std::size(kNames) == kWireKinds);
   return kNames[static_cast<int>(kind)];
 }
 

@@ -16,7 +16,7 @@ namespace windtunnel {
 /// nccl-tests' convention; of messages, their own.
 struct WireCount {
   std::string communicator;
-  std::array<std::int64_t, 7> calls{}, bytes{};
+  std::array<std::int64_t, kWireKinds> calls{}, bytes{};
 
   friend bool operator==(const WireCount&, const WireCount&) = default;
 };
