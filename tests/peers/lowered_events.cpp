@@ -161,11 +161,11 @@ class Extractor {
       unit_of_slot_[refs[1]] = unit_of(op);
       add("copy_out " + unit_of(op));
     }
-    if (op.phase != Phase::forward && op.phase != Phase::backward) return;
+    const bool backward = is_backward(op);
+    if (op.phase != Phase::forward && !backward) return;
     add("");
     mark(op);
-    if (detail_ != Detail::gradients || op.phase != Phase::backward || kernel == Kernel::zero)
-      return;
+    if (detail_ != Detail::gradients || !backward || kernel == Kernel::zero) return;
     for (std::size_t i = op.inputs; i < refs.size(); ++i) {
       const Slot& slot = role_.slots[refs[i]];
       if (slot.param != kNone && slot.category == Category::grads)
@@ -190,10 +190,14 @@ class Extractor {
     });
   }
 
+  static bool is_backward(const Op& op) {
+    return op.phase == Phase::backward || op.phase == Phase::weight_grad;
+  }
+
   void add(std::string line) { items_.push_back({.line = std::move(line)}); }
   void mark(const Op& op) {
     items_.back().unit = compute_unit(op);
-    items_.back().backward = op.phase == Phase::backward;
+    items_.back().backward = is_backward(op);
     items_.back().recompute = op.recompute;
   }
 
