@@ -7,6 +7,7 @@
 #include "plan/call_order.h"
 #include "plan/resolve.h"
 #include "plan/step_ends.h"
+#include "program/mesh.h"
 #include "program/verify.h"
 
 namespace windtunnel {
@@ -22,7 +23,7 @@ Axis axis_named(const std::string& name) {
 }
 
 Mesh make_mesh(const ResolvedPlan& p) {
-  Mesh mesh{.tp = p.tp, .dp = p.dp, .pp = p.pp};
+  Mesh mesh{.tp = p.tp, .ep = p.ep, .dp = p.dp, .pp = p.pp, .etp = p.etp};
   std::size_t n = 0;
   for (const std::string& axis : p.order) mesh.order[n++] = axis_named(axis);
   for (const Axis axis :
@@ -32,6 +33,14 @@ Mesh make_mesh(const ResolvedPlan& p) {
     if (!present && n < mesh.order.size()) mesh.order[n++] = axis;
   }
   return mesh;
+}
+
+void add_expert_comms(ProgramWriter& w, const ResolvedPlan& p) {
+  const Mesh& mesh = w.program.mesh;
+  w.add_comm(expert_group(mesh));
+  if (p.expert_replicas() > 1) w.add_comm(expert_replicas(mesh));
+  if (!p.shards_states())
+    w.add_comm({.name = "model_ep", .axes = kAxisTp | kAxisDp | kAxisPp, .dp_ways = p.expert_dp});
 }
 
 void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
@@ -44,6 +53,7 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
   if (p.pp > 1 && tied)
     w.add_comm({.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true});
   if (p.tp * p.pp > 1) w.add_comm({.name = "model", .axes = kAxisTp | kAxisPp});
+  if (p.ep > 1) add_expert_comms(w, p);
   if (!p.shards_states()) return;
   // Replicas of a shard hold the same numbers: norms are summed over one of each.
   const int ways = p.replicas() > 1 ? p.shard_degree : 0;
@@ -249,7 +259,7 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   one.scenario.cluster.nodes = 1;
   one.scenario.cluster.devices_per_node = 1;
   ResolvedPlan& p = one.plan;
-  p.tp = p.pp = p.dp = 1;
+  p.tp = p.pp = p.dp = p.ep = p.etp = p.expert_dp = 1;
   p.sequence_parallel = false;
   p.schedule = ScheduleKind::one_f_one_b;
   p.virtual_stages = 1;
@@ -260,7 +270,8 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   p.micro_batches = s.scenario.batch.global / s.scenario.batch.micro;
   p.sharding = ShardingKind::none;
   p.shard_degree = 1;
-  p.overlap_grad_reduce = p.overlap_param_gather = p.overlap_pp = p.overlap_tp = false;
+  p.overlap_grad_reduce = p.overlap_param_gather = p.overlap_pp = p.overlap_tp = p.overlap_ep =
+      false;
   p.recompute = RecomputeKind::none;
   p.vocab_padded = s.scenario.model.vocab;
   one.rules = generic_rules(s.scenario);

@@ -1,5 +1,6 @@
 #include "plan/parallel_linear.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -16,9 +17,10 @@ void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeigh
   const Phase phase = std::exchange(d.phase, Phase::weight_grad);
   const std::int16_t layer = std::exchange(d.layer, g.layer);
   const GradientTarget target = gradient_target(d, p, g.weight);
-  const std::int64_t rows = d.slot(g.output_grad).elements / g.out;
-  d.kernel({.kernel = Kernel::gemm_wgrad,
-            .dims = {rows, g.out, g.in},
+  const std::int64_t groups = std::max<std::int64_t>(1, g.groups);
+  const std::int64_t rows = d.slot(g.output_grad).elements / (groups * g.out);
+  d.kernel({.kernel = g.groups > 0 ? Kernel::grouped_wgrad : Kernel::gemm_wgrad,
+            .dims = {rows, g.out, g.in, g.groups},
             .attr = static_cast<std::uint16_t>(target.accumulate ? kAccumulate : kAttrNone),
             .module = g.module},
            {g.output_grad, g.input}, {target.slot});
@@ -28,18 +30,14 @@ void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeigh
 }
 
 void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc, SlotId a) {
-  const DeferredWeightGrad gradient{.weight = l.weight,
-                                    .in = l.in,
-                                    .out = l.out,
-                                    .module = l.module,
-                                    .output_grad = dc,
-                                    .input = a,
-                                    .layer = d.layer};
-  if (p.deferred() != nullptr) {
-    p.deferred()->push_back(gradient);
-  } else {
-    draft_weight_gradient(d, p, gradient);
-  }
+  put_weight_gradient(d, p,
+                      {.weight = l.weight,
+                       .in = l.in,
+                       .out = l.out,
+                       .module = l.module,
+                       .output_grad = dc,
+                       .input = a,
+                       .layer = d.layer});
 }
 
 void bias_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc) {
@@ -61,6 +59,14 @@ SlotId input_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId 
 }
 
 }  // namespace
+
+void put_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& gradient) {
+  if (p.deferred() != nullptr) {
+    p.deferred()->push_back(gradient);
+  } else {
+    draft_weight_gradient(d, p, gradient);
+  }
+}
 
 void draft_deferred(RoleDraft& d, ChunkParameters& p,
                     const std::vector<DeferredWeightGrad>& deferred) {

@@ -47,6 +47,9 @@ struct RowBackward {
 SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& linear,
                     const RowBackward& in);
 
+/// Drafts a weight gradient, or puts it off.
+void put_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& gradient);
+
 /// The weight gradients that were put off, in the order they were.
 void draft_deferred(RoleDraft& d, ChunkParameters& p,
                     const std::vector<DeferredWeightGrad>& deferred);

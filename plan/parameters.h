@@ -36,6 +36,7 @@ struct ParameterRequest {
 struct DeferredWeightGrad {
   ParameterId weight = 0;
   std::int64_t in = 0, out = 0;  // K and N of this rank
+  std::int64_t groups = 0;       // experts side by side; 0: a product of its own
   Module module = Module::mlp;
   SlotId output_grad = kNone, input = kNone;
   std::int16_t layer = -1;
@@ -75,6 +76,7 @@ class ChunkParameters {
 
  private:
   void lay_out_units(RoleDraft& draft);
+  void lay_out_buckets(RoleDraft& draft, bool one_bucket, bool parted);
   void make_bucket(RoleDraft& draft, const std::vector<ParameterId>& members, int key);
   void make_buffers(RoleDraft& draft, Bucket& bucket, const std::string& suffix);
   void make_views(RoleDraft& draft, Bucket& bucket);
@@ -93,7 +95,7 @@ class ChunkParameters {
   std::vector<bool> awaited_;             // per bucket: before_use already drafted
 };
 
-/// Elements of a parameter on one tp rank.
+/// Elements of a parameter on one rank.
 std::int64_t local_elements(const Param& param, int tp);
 
 }  // namespace windtunnel

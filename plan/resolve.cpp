@@ -6,6 +6,7 @@
 #include "plan/call_order.h"
 #include "plan/layer_split.h"
 #include "plan/preset_defaults.h"
+#include "plan/resolve_experts.h"
 #include "plan/resolve_sharding.h"
 #include "plan/resolver.h"
 
@@ -267,6 +268,7 @@ ResolvedScenario resolve(const Scenario& s) {
       r.take("plan.sequence_parallel", s.plan.sequence_parallel, false, preset) && p.tp > 1;
   resolve_schedule(s, out.rules, r, p, preset);
   resolve_sharding(s, out.rules, r, p, preset);
+  resolve_experts(s, r, p, preset);
   resolve_recompute(s, r, p, preset);
   resolve_precision(s, r, p, preset);
   resolve_kernels(s, r, p, preset);

@@ -20,6 +20,10 @@ struct ResolvedKey {
 
 struct ResolvedPlan {
   int tp = 1, pp = 1, dp = 1;
+  int ep = 1, etp = 1;
+  int expert_dp = 1;      // data-parallel places an expert group spans
+  int routing_parts = 1;  // ranks that share a micro-batch's tokens and route each its own
+  bool overlap_ep = false;
   std::vector<std::string> order;
   bool sequence_parallel = false;
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
@@ -67,6 +71,8 @@ struct ResolvedPlan {
   /// Sharded weights' gradients stay whole until the last micro-batch: what pipeline stages do.
   bool accumulates_whole() const { return shards_weights() && pp > 1; }
   int replicas() const { return dp / shard_degree; }
+  /// Ranks that hold the same experts.
+  int expert_replicas() const { return dp / expert_dp; }
   /// The type weights are multiplied in.
   Dtype multiplied() const { return compute == Dtype::tf32 ? Dtype::fp32 : compute; }
 };

@@ -207,7 +207,7 @@ void ShardedUnits::issue(std::size_t unit) {
   }
   d_.collective({.collective = Collective::all_gather,
                  .reduce = ReduceOp::none,
-                 .comm = d_.comm(from_kept ? "dp_part" : shard_comm(d_)),
+                 .comm = d_.comm(from_kept ? "dp_part" : shard_comm(d_, b)),
                  .stream = stream,
                  .module = b.module,
                  .when = when},

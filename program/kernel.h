@@ -10,7 +10,8 @@
 // first"), so a sequence-parallel shard is a contiguous range of rows. T rows of this rank, h
 // hidden, a query heads, k key/value heads and f feed-forward width *of this rank*, d head dim, V
 // vocabulary rows of this rank. A fused qkv row is [q heads | k heads | v heads], a gated MLP row
-// [gate | up].
+// [gate | up]. Of experts: E experts, K chosen by each token, a permuted row of h for each expert's
+// place, R of them, in the order of the experts (kernels/reference/routing.h).
 
 #include <cstdint>
 #include <span>
@@ -37,6 +38,9 @@ enum class Kernel : std::uint8_t {
   gemm_dgrad,
   gemm_wgrad,
   bias_bwd,
+  grouped_fwd,
+  grouped_dgrad,
+  grouped_wgrad,
   // attention
   rope_fwd,
   rope_bwd,
@@ -63,6 +67,14 @@ enum class Kernel : std::uint8_t {
   accumulate,
   pack,
   hand_over,
+  // experts
+  route_fwd,
+  route_bwd,
+  permute_fwd,
+  permute_bwd,
+  unpermute_fwd,
+  unpermute_bwd,
+  swap_chunks,
   // loss
   ce_max,
   ce_partial,
@@ -107,7 +119,9 @@ enum ShapeAttr : std::uint16_t {
   kAlibi = 1 << 4,             // softmax_fwd and flash_*: adds -slope(global head) * (q - k)
   kAttentionDropout = 1 << 5,  // dropout_*: rows are (sample, head, query), columns keys
   kFused = 1 << 6,             // a fused implementation (norm, softmax, bias+activation, optimizer)
-  kOverwrite = 1 << 7,         // *_bwd of norms and biases: parameter gradients = instead of +=
+  kSigmoid = 1 << 8,    // route_*: sigmoid scores, normalised over the chosen; else their softmax
+  kHashed = 1 << 9,     // route_fwd: experts by hash, not evenly
+  kOverwrite = 1 << 7,  // *_bwd of norms and biases: parameter gradients = instead of +=
 };
 
 }  // namespace windtunnel

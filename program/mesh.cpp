@@ -176,6 +176,31 @@ std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank) {
   return all;
 }
 
+int expert_dp_ways(const Mesh& mesh) {
+  const int ways = mesh.etp == mesh.tp ? mesh.ep : mesh.ep / mesh.tp;
+  CHECK(ways > 0 && mesh.ep % ways == 0 && mesh.dp % ways == 0,
+        "expert groups span whole tp groups and divide the dp axis");
+  return ways;
+}
+
+Comm expert_group(const Mesh& mesh) {
+  const auto axes = static_cast<std::uint8_t>(mesh.etp == mesh.tp ? kAxisDp : kAxisTp | kAxisDp);
+  return {.name = "ep", .axes = axes, .dp_ways = expert_dp_ways(mesh)};
+}
+
+Comm expert_replicas(const Mesh& mesh) {
+  const int ways = expert_dp_ways(mesh);
+  if (ways == 1) return {.name = "edp", .axes = kAxisDp};
+  return {.name = "edp", .axes = kAxisDp, .dp_ways = mesh.dp / ways, .dp_stride = ways};
+}
+
+int expert_place(const Mesh& mesh, const Coordinates& at) {
+  if (mesh.ep == 1) return 0;
+  const int rank = rank_of(dense_grid(mesh), at);
+  const std::vector<int> group = members(mesh, expert_group(mesh), rank);
+  return static_cast<int>(std::find(group.begin(), group.end(), rank) - group.begin());
+}
+
 int group_size(const Mesh& mesh, const Comm& comm) {
   int size = 1;
   if (comm.axes & kAxisTp) size *= mesh.tp;

@@ -52,10 +52,20 @@ std::vector<int> members(const Grid& grid, std::uint8_t axes, int rank);
 /// Number of the communicator's group, among those on the dp axis, that a place on it belongs to.
 int dp_group_of(const Comm& comm, int dp);
 
-/// A rank's place in its dp part of `ways` ranks (0: in the whole dp group).
-inline int dp_place(int dp, int ways) {
-  return ways > 0 ? dp % ways : dp;
+/// A rank's place in its dp part: that of `slot`.
+inline int dp_place(int dp, const Slot& slot) {
+  return slot.dp_ways > 0 ? dp / slot.dp_step % slot.dp_ways : dp;
 }
+
+/// Places of the dp axis that an expert group spans: all of tp comes first where experts are whole
+/// on each tp rank. Precondition: etp is tp, or ep a multiple of tp.
+int expert_dp_ways(const Mesh& mesh);
+/// The ranks that hold all experts together.
+Comm expert_group(const Mesh& mesh);
+/// The ranks that hold the same experts.
+Comm expert_replicas(const Mesh& mesh);
+/// A rank's place in its expert group.
+int expert_place(const Mesh& mesh, const Coordinates& at);
 
 /// Members of the communicator's group that `rank` belongs to, ascending, on the dense grid; empty
 /// when the communicator is restricted to the ends of the pipeline and `rank` is not on one.

@@ -72,9 +72,9 @@ class RankPrinter {
     std::string text =
         fmt::format("{}:{}[{}]", p_.names[slot.name], name_of(slot.dtype), slot.elements);
     if (slot.parent != kNone)
-      text += fmt::format("@{}+{}", p_.names[role_.slots[slot.parent].name],
-                          slot.offset + slot.dp_stride * dp_place(place_.dp, slot.dp_ways) +
-                              slot.tp_stride * place_.tp);
+      text += fmt::format(
+          "@{}+{}", p_.names[role_.slots[slot.parent].name],
+          slot.offset + slot.dp_stride * dp_place(place_.dp, slot) + slot.tp_stride * place_.tp);
     return text;
   }
 

@@ -13,6 +13,7 @@
 #include "kernels/reference/optimizer.h"
 #include "runtime/attention_rows.h"
 #include "runtime/execution.h"
+#include "runtime/expert_rows.h"
 #include "runtime/kernel_sets.h"
 #include "runtime/param_map.h"
 
@@ -262,6 +263,9 @@ constexpr auto table() {  // NOLINT(readability-function-size)
          const ref::GemmDims d{.m = c.dim(0), .n = c.dim(1), .k = 0};
          ref::bias_bwd(d, c.in(0, d.m * d.n), gradient(c, 0, d.n));
        }},
+      {K::grouped_fwd, grouped<Call>},
+      {K::grouped_dgrad, grouped<Call>},
+      {K::grouped_wgrad, grouped<Call>},
       {K::rope_fwd, rope<Call>},
       {K::rope_bwd, rope<Call>},
       {K::flash_fwd, flash<Call>},
@@ -295,6 +299,13 @@ constexpr auto table() {  // NOLINT(readability-function-size)
        [](C c) { ref::accumulate(c.dim(0), c.in(0, c.dim(0)), c.add_to(0, c.dim(0))); }},
       {K::pack, pack<Call>},
       {K::hand_over, copy},
+      {K::route_fwd, route<Call>},
+      {K::route_bwd, route<Call>},
+      {K::permute_fwd, permute<Call>},
+      {K::permute_bwd, permute<Call>},
+      {K::unpermute_fwd, permute<Call>},
+      {K::unpermute_bwd, permute<Call>},
+      {K::swap_chunks, swap_chunks<Call>},
       {K::ce_max, loss<Call>},
       {K::ce_partial, loss<Call>},
       {K::ce_loss, loss<Call>},

@@ -61,7 +61,6 @@ Used given(bool in_use, const char* text) {
 }
 
 constexpr Rule kRules[] = {
-    {"model.moe", [](const Scenario& s) { return given(s.model.moe.has_value(), "experts"); }, ""},
     {"model.mla", [](const Scenario& s) { return given(s.model.mla.has_value(), "latent"); }, ""},
     {"model.mtp_layers",
      [](const Scenario& s) { return above(static_cast<double>(s.model.mtp_layers), 0); },
@@ -79,7 +78,6 @@ constexpr Rule kRules[] = {
     {"cluster.degraded",
      [](const Scenario& s) { return given(!s.cluster.degraded.empty(), "degraded parts"); }, ""},
     {"plan.cp", [](const Scenario& s) { return above(s.plan.cp, 1); }, "cp: 1"},
-    {"plan.ep", [](const Scenario& s) { return above(s.plan.ep, 1); }, "ep: 1"},
     {"plan.schedule.kind", schedule_kind, "dualpipe_v is"},
     {"plan.precision.compute",
      [](const Scenario& s) { return unbuilt_dtype(s.plan.precision.compute); },

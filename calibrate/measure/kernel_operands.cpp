@@ -18,6 +18,9 @@ KernelOperand positive(std::int64_t elements) {
 KernelOperand tokens(std::int64_t elements) {
   return {elements, Content::tokens};
 }
+KernelOperand choices(std::int64_t elements, std::int64_t below) {
+  return {.elements = elements, .content = Content::choices, .below = below};
+}
 KernelOperand in_place(std::int64_t elements, int same_as) {
   return {.elements = elements, .same_as = same_as};
 }
@@ -79,6 +82,39 @@ KernelOperands of_gemm(const Shape& s) {
       return with({{m * n}, {m * k}}, {{n * k}});
     default:
       return with({{m * n}}, {{n}});  // bias_bwd
+  }
+}
+
+KernelOperands of_grouped(const Shape& s) {
+  const std::int64_t a = s.dims[3] * s.dims[0] * s.dims[2], w = s.dims[3] * s.dims[1] * s.dims[2],
+                     c = s.dims[3] * s.dims[0] * s.dims[1];
+  if (s.kernel == Kernel::grouped_fwd) return with({{a}, {w}}, {{c}});
+  if (s.kernel == Kernel::grouped_dgrad) return with({{c}, {w}}, {{a}});
+  return with({{c}, {a}}, {{w}});
+}
+
+KernelOperands of_experts(const Shape& s) {
+  const std::int64_t t = s.dims[0], k = s.dims[2], tokens_h = t * s.dims[1];
+  const std::int64_t permuted = s.dims[3] * s.dims[1];
+  switch (s.kernel) {
+    case Kernel::route_fwd:
+      return with({{tokens_h}}, {{t * k}, choices(t * k, s.dims[3]), {s.dims[4] * s.dims[1]}});
+    case Kernel::route_bwd:
+      return with({{t * k}, {tokens_h}, choices(t * k, s.dims[1] * s.dims[3] * s.dims[4])},
+                  {{tokens_h}});
+    case Kernel::permute_fwd:
+      return with({{tokens_h}, choices(t * k, s.dims[3])}, {{permuted}});
+    case Kernel::permute_bwd:
+      return with({{permuted}, choices(t * k, s.dims[3])}, {{tokens_h}});
+    case Kernel::unpermute_fwd:
+      return with({{permuted}, {t * k}, choices(t * k, s.dims[3])}, {{tokens_h}});
+    case Kernel::unpermute_bwd:
+      return with({{tokens_h}, {permuted}, {t * k}, choices(t * k, s.dims[3])},
+                  {{permuted}, {t * k}});
+    default: {
+      const std::int64_t n = s.dims[0] * s.dims[1] * s.dims[2];  // swap_chunks
+      return with({{n}}, {{n}});
+    }
   }
 }
 
@@ -186,15 +222,13 @@ struct Stretch {
   Kernel first;
   KernelOperands (*operands)(const Shape&);
 };
-constexpr Stretch kStretches[] = {{Kernel::load_tokens, of_ends},
-                                  {Kernel::layernorm_fwd, of_norm},
-                                  {Kernel::gemm_fwd, of_gemm},
-                                  {Kernel::rope_fwd, nullptr},
-                                  {Kernel::flash_fwd, of_attention},
-                                  {Kernel::activation_fwd, of_rows},
-                                  {Kernel::add, of_flat},
-                                  {Kernel::ce_max, of_loss},
-                                  {Kernel::sum_squares, of_optimizer}};
+constexpr Stretch kStretches[] = {
+    {Kernel::load_tokens, of_ends},     {Kernel::layernorm_fwd, of_norm},
+    {Kernel::gemm_fwd, of_gemm},        {Kernel::grouped_fwd, of_grouped},
+    {Kernel::rope_fwd, nullptr},        {Kernel::flash_fwd, of_attention},
+    {Kernel::activation_fwd, of_rows},  {Kernel::add, of_flat},
+    {Kernel::route_fwd, of_experts},    {Kernel::ce_max, of_loss},
+    {Kernel::sum_squares, of_optimizer}};
 
 KernelOperands laid_out(const Shape& shape) {
   const Stretch* found = kStretches;

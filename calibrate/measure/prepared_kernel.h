@@ -47,7 +47,7 @@ class PreparedKernel {
  private:
   /// With the content of `like`, drawn when that is null.
   OperandBlock block_for(const KernelOperand& operand, const void* like);
-  void fill(const OperandBlock& block, Content content);
+  void fill(const OperandBlock& block, const KernelOperand& operand);
 
   KernelTask task_;
   OperandSettings settings_;

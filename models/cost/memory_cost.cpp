@@ -47,6 +47,8 @@ std::string_view memory_group(Kernel kernel) {
       return "dropout_add";
     case Kernel::softmax_fwd:
     case Kernel::softmax_bwd:
+    case Kernel::route_fwd:
+    case Kernel::route_bwd:
       return "softmax";
     case Kernel::rope_fwd:
     case Kernel::rope_bwd:
@@ -65,6 +67,10 @@ std::string_view memory_group(Kernel kernel) {
     case Kernel::embedding_bwd:
     case Kernel::load_tokens:
     case Kernel::load_labels:
+    case Kernel::permute_fwd:
+    case Kernel::permute_bwd:
+    case Kernel::unpermute_fwd:
+    case Kernel::unpermute_bwd:
       return "gather";
     case Kernel::adamw:
     case Kernel::sgd:

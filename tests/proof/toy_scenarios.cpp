@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "plan/lower.h"
 #include "plan/resolve.h"
+#include "tests/proof/moe_plans.h"
 #include "tests/proof/schedule_plans.h"
 #include "tests/proof/sharded_plans.h"
 
@@ -359,6 +360,7 @@ const std::vector<PlanCase>& plan_cases() {
     std::vector<PlanCase> cases = make_cases();
     for (const PlanCase& row : sharded_plans()) cases.push_back(row);
     for (const PlanCase& row : schedule_plans()) cases.push_back(row);
+    for (const PlanCase& row : moe_plans()) cases.push_back(row);
     return cases;
   }();
   return kCases;

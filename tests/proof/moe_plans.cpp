@@ -1,0 +1,203 @@
+#include "tests/proof/moe_plans.h"
+
+namespace windtunnel::proof {
+
+namespace {
+
+struct Degrees {
+  int tp = 1, pp = 1, dp = 1, ep = 1;
+};
+
+void degrees(Scenario& s, const Degrees& d) {
+  s.plan.tp = d.tp;
+  s.plan.pp = d.pp;
+  s.plan.dp = d.dp;
+  s.plan.ep = d.ep;
+  s.plan.sequence_parallel = d.tp > 1;
+}
+
+void zero1(Scenario& s) {
+  s.plan.sharding = {.kind = ShardingKind::zero1,
+                     .overlap_grad_reduce = true,
+                     .overlap_param_gather = true,
+                     .bucket = 1000};
+}
+
+std::vector<PlanCase> layouts() {
+  return {
+      {"moe", toy_moe, [](Scenario& s) { s.batch.micro = 2; }},
+      {"moe_dp2", toy_moe, [](Scenario& s) { degrees(s, {.dp = 2}); }},
+      {"moe_dp2_ep2", toy_moe, [](Scenario& s) { degrees(s, {.dp = 2, .ep = 2}); }},
+      {"moe_dp4_ep4", toy_moe, [](Scenario& s) { degrees(s, {.dp = 4, .ep = 4}); }},
+      {"moe_dp8_ep8", toy_moe, [](Scenario& s) { degrees(s, {.dp = 8, .ep = 8}); }},
+      {"moe_dp4_ep2", toy_moe, [](Scenario& s) { degrees(s, {.dp = 4, .ep = 2}); }},
+      {"moe_dp4_ep2_overlap", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 4, .ep = 2});
+         s.plan.sharding = {.overlap_grad_reduce = true, .bucket = 800};
+       }},
+      {"moe_dp4_ep2_zero1", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 4, .ep = 2});
+         s.plan.sharding.kind = ShardingKind::zero1;
+       }},
+      {"moe_dp8_ep2_zero1_overlap", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 8, .ep = 2});
+         zero1(s);
+       }},
+      {"moe_dp2_ep2_zero1", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 2, .ep = 2});
+         zero1(s);
+       }},
+      {"moe_tp2_sp", toy_moe, [](Scenario& s) { degrees(s, {.tp = 2}); }},
+      {"moe_tp2_dp2_ep2_etp2", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.plan.etp = 2;
+       }},
+      {"moe_tp2_dp2_ep4_etp1", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 4});
+         s.plan.etp = 1;
+       }},
+      {"moe_tp2_dp4_ep4_etp1_zero1", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 4, .ep = 4});
+         s.plan.etp = 1;
+         zero1(s);
+       }},
+      {"moe_tp2_dp2_ep2_etp1", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.plan.etp = 1;
+       }},
+      {"moe_tp2_dp4_ep4_etp1_order", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 4, .ep = 4});
+         s.plan.etp = 1;
+         s.plan.order = {"dp", "tp", "cp", "ep", "pp"};
+       }},
+      {"moe_pp2_dp2_ep2_zero1", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2, .dp = 2, .ep = 2});
+         zero1(s);
+       }},
+      {"moe_tp2_pp2_dp4_ep2_megatron", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 4, .ep = 2});
+         s.plan.preset = Preset::megatron;
+         s.stack = {.framework = "megatron-lm", .date = "2024-06"};
+         zero1(s);
+       }},
+      {"moe_fsdp2", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 2});
+         s.plan.preset = Preset::fsdp2;
+       }},
+  };
+}
+
+std::vector<PlanCase> models_and_schedules() {
+  return {
+      {"moe_shared", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.model.moe->shared_experts = 2;
+       }},
+      {"moe_sigmoid", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 2, .ep = 2});
+         s.model.moe->router_bias = true;
+         s.model.moe->shared_experts = 1;
+       }},
+      {"moe_capacity_drops", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.model.moe->capacity_factor = 1.0;
+       }},
+      {"moe_imbalance", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 4, .ep = 2});
+         s.batch.micro = 2;
+         s.model.moe->imbalance = 1.5;
+       }},
+      {"moe_padded", toy_moe,  // rows that do not divide by the experts
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.model.moe->top_k = 3;
+       }},
+      {"moe_every2", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 2, .ep = 2});
+         s.model.moe->every = 2;
+       }},
+      {"moe_dense_first", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2, .dp = 2, .ep = 2});
+         s.model.moe->dense_layers = 1;
+       }},
+      {"moe_relu2_layernorm", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 2, .ep = 2});
+         s.model.activation = Activation::relu2;
+         s.model.norm = NormKind::layernorm;
+         s.model.dropout = true;
+       }},
+      {"moe_full_recompute", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.plan.recompute.kind = RecomputeKind::full;
+       }},
+      {"moe_selective_recompute", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.model.moe->shared_experts = 1;
+         s.plan.recompute = {.kind = RecomputeKind::selective,
+                             .modules = {{RecomputeModule::moe_activation, RecomputeModule::norm,
+                                          RecomputeModule::shared_experts}}};
+       }},
+      {"moe_module_recompute", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 2, .ep = 2});
+         s.plan.recompute = {.kind = RecomputeKind::selective, .modules = {{RecomputeModule::moe}}};
+       }},
+      {"moe_interleaved", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2, .dp = 2, .ep = 2});
+         s.plan.schedule = {.kind = ScheduleKind::interleaved_1f1b, .virtual_stages = 2};
+         zero1(s);
+         s.plan.overlap.pp = true;
+       }},
+      {"moe_zb_h1", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2, .dp = 2, .ep = 2});
+         s.plan.schedule.kind = ScheduleKind::zb_h1;
+         zero1(s);
+       }},
+      {"moe_dualpipe_v", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2, .dp = 2, .ep = 2});
+         s.model.moe->shared_experts = 1;
+         s.plan.schedule.kind = ScheduleKind::dualpipe_v;
+         zero1(s);
+       }},
+  };
+}
+
+}  // namespace
+
+Scenario toy_moe() {
+  Scenario s = toy_llama();
+  s.model.moe = MoeShape{.experts = 8, .top_k = 2, .ffn = 12};
+  return s;
+}
+
+std::vector<PlanCase> moe_plans() {
+  std::vector<PlanCase> plans = layouts();
+  for (const PlanCase& row : models_and_schedules()) plans.push_back(row);
+  return plans;
+}
+
+}  // namespace windtunnel::proof
