@@ -21,27 +21,12 @@ std::uint16_t score_attr(const MoeShape& moe) {
 
 }  // namespace
 
-ExpertSizes::ExpertSizes(const RoleDraft& d, const LayerSizes& z) {
-  const MoeShape& moe = *d.model().moe;
-  const ResolvedPlan& p = d.plan();
-  experts = moe.experts;
-  top_k = moe.top_k;
-  parts = p.routing_parts * z.norm_rows / z.rows;
-  capacity = expert_rows(moe, z.rows / p.routing_parts);
-  held = experts / p.ep;
-  sources = std::int64_t{p.ep} * p.etp * parts;
-  permuted = experts * parts * capacity;
-  rows = held * sources * capacity;
-  ffn = moe.ffn / p.etp;
-  fc1 = d.model().gated() ? 2 * ffn : ffn;
-  shared = moe.shared_experts * moe.ffn / p.tp;
-}
-
 ExpertMlp::ExpertMlp(RoleDraft& draft, ChunkParameters& parameters, int layer)
     : d_(draft),
       params_(parameters),
       z_(draft),
       e_(draft, z_),
+      exchange_(draft, e_),
       of_experts_(with_width(z_, draft.model(), e_.rows, e_.ffn)),
       of_shared_(with_width(z_, draft.model(), z_.rows, e_.shared)),
       layer_(layer) {}
@@ -122,16 +107,39 @@ SlotId ExpertMlp::forward(SlotId x) {
              .dims = {z_.norm_rows, hidden, e_.top_k, e_.permuted},
              .module = Module::mlp},
             {x, t_.rows}, {permuted});
-  t_.input = to_experts(permuted);
+  t_.input = exchange_.to_experts(permuted, hidden, [&] { recompute_shared(x); });
+  if (d_.rules().weighs_in_experts) weigh();
   products();
   const SlotId rows = grouped(Kernel::grouped_fwd, t_.activation, fc2_linear(), "expert_out");
-  t_.output = from_experts(rows);
-  const SlotId y = d_.tensor("combined", z_.norm_rows * hidden, z_.act);
-  d_.kernel({.kernel = Kernel::unpermute_fwd,
-             .dims = {z_.norm_rows, hidden, e_.top_k, e_.permuted},
+  SlotId shared = kNone;
+  const SlotId y = combine(exchange_.from_experts(rows, hidden, [&] { shared = shared_output(); }));
+  return shared == kNone ? y : sum(y, shared);
+}
+
+/// Probabilities follow their rows.
+void ExpertMlp::weigh() {
+  const SlotId own = d_.tensor("row_weights", e_.permuted, Dtype::fp32);
+  d_.kernel({.kernel = Kernel::spread_fwd,
+             .dims = {z_.norm_rows, 0, e_.top_k, e_.permuted},
              .module = Module::mlp},
-            {t_.output, t_.probs, t_.rows}, {y});
-  return e_.shared > 0 ? sum(y, shared_forward(x)) : y;
+            {t_.probs, t_.rows}, {own});
+  t_.weights = exchange_.to_experts(own, 1);
+}
+
+SlotId ExpertMlp::combine(SlotId output) {
+  const std::int64_t t = z_.norm_rows, h = z_.hidden;
+  const SlotId y = d_.tensor("combined", t * h, z_.act);
+  const bool weighted = t_.weights != kNone;
+  OperandList in{output, t_.rows};
+  if (!weighted) {
+    t_.output = output;
+    in = {output, t_.probs, t_.rows};
+  }
+  d_.kernel({.kernel = weighted ? Kernel::permute_bwd : Kernel::unpermute_fwd,
+             .dims = {t, h, e_.top_k, e_.permuted},
+             .module = Module::mlp},
+            in, {y});
+  return y;
 }
 
 /// The router's product has 16-bit inputs and 32-bit outputs; its scores are 32-bit.
@@ -170,61 +178,6 @@ void ExpertMlp::count_on_host(SlotId counts) {
   d_.wait_on_host("experts_counted");
 }
 
-SlotId ExpertMlp::exchange(SlotId x, const char* name) {
-  if (d_.comm("ep") == kNone) return x;
-  const std::int64_t n = d_.slot(x).elements;
-  const SlotId y = d_.tensor(name, n, d_.slot(x).dtype);
-  d_.collective({.collective = Collective::all_to_all,
-                 .reduce = ReduceOp::none,
-                 .comm = d_.comm("ep"),
-                 .module = Module::mlp},
-                x, y, n);
-  return y;
-}
-
-/// (E parts C, h) of this rank's tokens -> (G M, h) of the experts here.
-SlotId ExpertMlp::to_experts(SlotId permuted) {
-  SlotId x = exchange(permuted, "dispatched");
-  if (d_.plan().etp > 1) {
-    const SlotId all = d_.tensor("gathered", e_.rows * z_.hidden, z_.act);
-    d_.collective({.collective = Collective::all_gather,
-                   .reduce = ReduceOp::none,
-                   .comm = d_.comm("tp"),
-                   .module = Module::mlp},
-                  x, all, e_.rows * z_.hidden);
-    x = all;
-  }
-  const std::int64_t ranks = e_.sources / e_.parts;
-  if (ranks == 1 || e_.held == 1) return x;
-  const SlotId sorted = d_.tensor("sorted", e_.rows * z_.hidden, z_.act);
-  d_.kernel({.kernel = Kernel::swap_chunks,
-             .dims = {ranks, e_.held, e_.parts * e_.capacity * z_.hidden},
-             .module = Module::mlp},
-            {x}, {sorted});
-  return sorted;
-}
-
-/// The way back; partial sums of tensor parallel ranks are added up on it.
-SlotId ExpertMlp::from_experts(SlotId x) {
-  const std::int64_t ranks = e_.sources / e_.parts;
-  if (ranks > 1 && e_.held > 1) {
-    const SlotId unsorted = d_.tensor("unsorted", e_.rows * z_.hidden, z_.act);
-    d_.kernel({.kernel = Kernel::swap_chunks,
-               .dims = {e_.held, ranks, e_.parts * e_.capacity * z_.hidden},
-               .module = Module::mlp},
-              {x}, {unsorted});
-    x = unsorted;
-  }
-  if (d_.plan().etp > 1) {
-    const SlotId part = d_.tensor("scattered", e_.permuted * z_.hidden, z_.act);
-    d_.collective(
-        {.collective = Collective::reduce_scatter, .comm = d_.comm("tp"), .module = Module::mlp}, x,
-        part, e_.rows * z_.hidden);
-    x = part;
-  }
-  return exchange(x, "returned");
-}
-
 SlotId ExpertMlp::grouped(Kernel kernel, SlotId x, const Linear& l, const char* name) {
   params_.before_use(d_, l.weight);
   const std::int64_t width = kernel == Kernel::grouped_fwd ? l.out : l.in;
@@ -241,13 +194,22 @@ void ExpertMlp::products() {
 }
 
 void ExpertMlp::recompute_activation() {
-  const ActivationResult r = activation_forward(d_, of_experts_, t_.fc1);
-  t_.activation = r.output;
-  t_.silu = r.silu;
+  if (t_.weights == kNone) {
+    const ActivationResult r = activation_forward(d_, of_experts_, t_.fc1);
+    t_.activation = r.output;
+    t_.silu = r.silu;
+    return;
+  }
+  t_.activation = d_.tensor("activation", e_.rows * e_.ffn, z_.act);
+  d_.kernel({.kernel = Kernel::weighted_activation_fwd,
+             .dims = {e_.rows, e_.ffn, static_cast<std::int64_t>(d_.model().activation)},
+             .attr = kFused,
+             .module = Module::activation},
+            {t_.fc1, t_.weights}, {t_.activation});
 }
 
-SlotId ExpertMlp::shared_forward(SlotId x) {
-  recompute_shared(x);
+SlotId ExpertMlp::shared_output() {
+  if (e_.shared == 0) return kNone;
   const SlotId y =
       linear_forward(d_, params_, shared_fc2_linear(), t_.shared_activation, "shared_fc2");
   return reduce_rows(d_, z_, y, z_.hidden);
@@ -280,45 +242,87 @@ void ExpertMlp::weight_gradient(const Linear& l, SlotId dy, SlotId x) {
                        .layer = d_.layer});
 }
 
+ExpertMlp::CombineGrads ExpertMlp::combine_backward(SlotId dy) {
+  const std::int64_t t = z_.norm_rows, h = z_.hidden;
+  CombineGrads grads{.output = d_.tensor("dreturned", e_.permuted * h, z_.act)};
+  KernelSpec spec{
+      .kernel = Kernel::permute_fwd, .dims = {t, h, e_.top_k, e_.permuted}, .module = Module::mlp};
+  if (t_.weights != kNone) {
+    d_.kernel(spec, {dy, t_.rows}, {grads.output});
+    return grads;
+  }
+  grads.probs = d_.tensor("dprobs", t * e_.top_k, Dtype::fp32);
+  spec.kernel = Kernel::unpermute_bwd;
+  d_.kernel(spec, {dy, t_.output, t_.probs, t_.rows}, {grads.output, grads.probs});
+  return grads;
+}
+
+ExpertMlp::ActivationGrads ExpertMlp::activation_backward_of(SlotId dactivation) {
+  if (t_.weights == kNone) {
+    return {.fc1 = activation_backward(
+                d_, of_experts_, {.output_grad = dactivation, .fc1 = t_.fc1, .silu = t_.silu})};
+  }
+  const ActivationGrads grads{.fc1 = d_.tensor("dactivation", e_.rows * e_.fc1, z_.act),
+                              .weights = d_.tensor("dweights", e_.rows, Dtype::fp32)};
+  d_.kernel({.kernel = Kernel::weighted_activation_bwd,
+             .dims = {e_.rows, e_.ffn, static_cast<std::int64_t>(d_.model().activation)},
+             .attr = kFused,
+             .module = Module::activation},
+            {dactivation, t_.fc1, t_.weights}, {grads.fc1, grads.weights});
+  return grads;
+}
+
 SlotId ExpertMlp::backward(SlotId dy, SlotId x) {
   const std::int64_t t = z_.norm_rows, h = z_.hidden;
-  const SlotId dshared = e_.shared > 0 ? shared_backward(dy, x) : kNone;
-  const SlotId d_output = d_.tensor("dreturned", e_.permuted * h, z_.act);
-  const SlotId d_probs = d_.tensor("dprobs", t * e_.top_k, Dtype::fp32);
-  d_.kernel({.kernel = Kernel::unpermute_bwd,
-             .dims = {t, h, e_.top_k, e_.permuted},
-             .module = Module::mlp},
-            {dy, t_.output, t_.probs, t_.rows}, {d_output, d_probs});
-  const SlotId d_rows = to_experts(d_output);
+  CombineGrads combined = combine_backward(dy);
+  SlotId d_shared_fc1 = kNone, d_shared = kNone;
+  const SlotId d_rows =
+      exchange_.to_experts(combined.output, h, [&] { d_shared_fc1 = shared_inner_backward(dy); });
   const SlotId d_act = grouped(Kernel::grouped_dgrad, d_rows, fc2_linear(), "dexpert_act");
   weight_gradient(fc2_linear(), d_rows, t_.activation);
-  const SlotId d_fc1 =
-      activation_backward(d_, of_experts_, {.output_grad = d_act, .fc1 = t_.fc1, .silu = t_.silu});
-  const SlotId d_input = grouped(Kernel::grouped_dgrad, d_fc1, fc1_linear(), "dexpert_in");
-  weight_gradient(fc1_linear(), d_fc1, t_.input);
-  const SlotId d_permuted = from_experts(d_input);
+  const ActivationGrads inner = activation_backward_of(d_act);
+  const SlotId d_input = grouped(Kernel::grouped_dgrad, inner.fc1, fc1_linear(), "dexpert_in");
+  weight_gradient(fc1_linear(), inner.fc1, t_.input);
+  const SlotId d_permuted = exchange_.from_experts(d_input, h, [&] {
+    if (d_shared_fc1 == kNone) return;
+    d_shared = column_backward(d_, params_, z_, shared_fc1_linear(),
+                               {.output_grad = d_shared_fc1, .input = x});
+  });
   const SlotId dx = d_.tensor("dpermute", t * h, z_.act);
   d_.kernel(
       {.kernel = Kernel::permute_bwd, .dims = {t, h, e_.top_k, e_.permuted}, .module = Module::mlp},
       {d_permuted, t_.rows}, {dx});
+  if (inner.weights != kNone) {
+    const SlotId own = exchange_.from_experts(inner.weights, 1);
+    combined.probs = d_.tensor("dprobs", t * e_.top_k, Dtype::fp32);
+    d_.kernel({.kernel = Kernel::spread_bwd,
+               .dims = {t, 0, e_.top_k, e_.permuted},
+               .module = Module::mlp},
+              {own, t_.rows}, {combined.probs});
+  }
+  sum(dx, route_backward(combined.probs, x));
+  return d_shared == kNone ? dx : sum(dx, d_shared);
+}
+
+SlotId ExpertMlp::route_backward(SlotId dprobs, SlotId x) {
+  const std::int64_t t = z_.norm_rows;
   const SlotId d_logits = d_.tensor("dlogits", t * e_.experts, Dtype::fp32);
   d_.kernel({.kernel = Kernel::route_bwd,
              .dims = {t, e_.experts, e_.top_k, e_.capacity, e_.parts},
              .attr = score_attr(*d_.model().moe),
              .module = Module::mlp},
-            {d_probs, t_.logits, t_.rows}, {d_logits});
-  const Linear router{.weight = router_, .in = h, .out = e_.experts, .module = Module::mlp};
-  sum(dx, row_backward(d_, params_, z_, router, {.output_grad = d_logits, .input = x}));
-  return dshared == kNone ? dx : sum(dx, dshared);
+            {dprobs, t_.logits, t_.rows}, {d_logits});
+  const Linear router{.weight = router_, .in = z_.hidden, .out = e_.experts, .module = Module::mlp};
+  return row_backward(d_, params_, z_, router, {.output_grad = d_logits, .input = x});
 }
 
-SlotId ExpertMlp::shared_backward(SlotId dy, SlotId x) {
+SlotId ExpertMlp::shared_inner_backward(SlotId dy) {
+  if (e_.shared == 0) return kNone;
   const SlotId dm = gather_rows(d_, z_, dy, z_.hidden);
   const SlotId d_act = row_backward(d_, params_, z_, shared_fc2_linear(),
                                     {.output_grad = dm, .input = t_.shared_activation});
-  const SlotId d_fc1 = activation_backward(
-      d_, of_shared_, {.output_grad = d_act, .fc1 = t_.shared_fc1, .silu = t_.shared_silu});
-  return column_backward(d_, params_, z_, shared_fc1_linear(), {.output_grad = d_fc1, .input = x});
+  return activation_backward(d_, of_shared_,
+                             {.output_grad = d_act, .fc1 = t_.shared_fc1, .silu = t_.shared_silu});
 }
 
 }  // namespace windtunnel

@@ -54,6 +54,11 @@ void resolve_experts(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
   r.note("plan.ep", p.ep, "scenario");
   p.etp = r.take("plan.etp", s.plan.etp, default_etp(s), preset);
   p.overlap_ep = r.take("plan.overlap.ep", s.plan.overlap.ep, false, preset);
+  if (p.overlap_ep && s.model.moe->shared_experts == 0) {
+    r.error("plan.overlap.ep",
+            "it is shared experts that run beside the exchange of rows, and the model has none",
+            "ep: false");
+  }
   p.routing_parts = p.sequence_parallel ? p.tp : 1;
   if (p.etp != 1 && p.etp != p.tp) {
     r.error("plan.etp", fmt::format("etp = {} is neither 1 nor tp = {}", p.etp, p.tp),

@@ -74,6 +74,10 @@ enum class Kernel : std::uint8_t {
   permute_bwd,
   unpermute_fwd,
   unpermute_bwd,
+  spread_fwd,
+  spread_bwd,
+  weighted_activation_fwd,
+  weighted_activation_bwd,
   swap_chunks,
   // loss
   ce_max,

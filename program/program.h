@@ -54,6 +54,7 @@ enum class ReduceOp : std::uint8_t { none, sum, average, max };
 enum class Stream : std::uint8_t {
   compute,
   tp,
+  ep,            // exchanges of an expert group beside shared experts
   dp,            // gradient reductions, and gathers of whole replicas' weights
   dp_gather,     // gathers of sharded weights
   dp_replicate,  // reductions over the replicas of a shard

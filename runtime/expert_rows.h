@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/reference/elementwise.h"
 #include "kernels/reference/permute.h"
 #include "kernels/reference/routing.h"
 #include "program/program.h"
@@ -67,6 +68,34 @@ void permute(const C& c) {
               .rows = c.tokens_in(3, choices),
               .dy = c.out(0, permuted),
               .dprobs = c.out(1, choices)});
+  }
+}
+
+/// Probabilities to the rows they weigh, and back.
+template <class C>
+void spread(const C& c) {
+  const ref::PermuteDims d{.t = c.dim(0), .h = 1, .k = c.dim(2), .rows = c.dim(3)};
+  const std::int64_t choices = d.t * d.k;
+  if (c.shape.kernel == Kernel::spread_fwd) {
+    ref::spread_fwd(d, c.in(0, choices), c.tokens_in(1, choices), c.out(0, d.rows));
+  } else {
+    ref::spread_bwd(d, c.in(0, d.rows), c.tokens_in(1, choices), c.out(0, choices));
+  }
+}
+
+template <class C>
+void weighted_activation(const C& c) {
+  const ref::ActivationDims d{
+      .t = c.dim(0), .f = c.dim(1), .kind = static_cast<ref::ActivationKind>(c.dim(2))};
+  const std::int64_t y = d.t * d.f, x = ref::is_gated(d.kind) ? 2 * y : y;
+  if (c.shape.kernel == Kernel::weighted_activation_fwd) {
+    ref::weighted_activation_fwd(d, c.in(0, x), c.in(1, d.t), c.out(0, y));
+  } else {
+    ref::weighted_activation_bwd<typename C::Value>(d, {.dy = c.in(0, y),
+                                                        .x = c.in(1, x),
+                                                        .w = c.in(2, d.t),
+                                                        .dx = c.out(0, x),
+                                                        .dw = c.out(1, d.t)});
   }
 }
 

@@ -93,31 +93,6 @@ KernelOperands of_grouped(const Shape& s) {
   return with({{c}, {a}}, {{w}});
 }
 
-KernelOperands of_experts(const Shape& s) {
-  const std::int64_t t = s.dims[0], k = s.dims[2], tokens_h = t * s.dims[1];
-  const std::int64_t permuted = s.dims[3] * s.dims[1];
-  switch (s.kernel) {
-    case Kernel::route_fwd:
-      return with({{tokens_h}}, {{t * k}, choices(t * k, s.dims[3]), {s.dims[4] * s.dims[1]}});
-    case Kernel::route_bwd:
-      return with({{t * k}, {tokens_h}, choices(t * k, s.dims[1] * s.dims[3] * s.dims[4])},
-                  {{tokens_h}});
-    case Kernel::permute_fwd:
-      return with({{tokens_h}, choices(t * k, s.dims[3])}, {{permuted}});
-    case Kernel::permute_bwd:
-      return with({{permuted}, choices(t * k, s.dims[3])}, {{tokens_h}});
-    case Kernel::unpermute_fwd:
-      return with({{permuted}, {t * k}, choices(t * k, s.dims[3])}, {{tokens_h}});
-    case Kernel::unpermute_bwd:
-      return with({{tokens_h}, {permuted}, {t * k}, choices(t * k, s.dims[3])},
-                  {{permuted}, {t * k}});
-    default: {
-      const std::int64_t n = s.dims[0] * s.dims[1] * s.dims[2];  // swap_chunks
-      return with({{n}}, {{n}});
-    }
-  }
-}
-
 KernelOperands of_attention(const Shape& s) {
   const std::int64_t micro = s.dims[0], seq = s.dims[1], a = s.dims[2], k = s.dims[3],
                      d = s.dims[4];
@@ -167,6 +142,40 @@ KernelOperands of_rows(const Shape& s) {
   Operands outputs = {{n}};
   if (s.kernel == Kernel::dropout_add) outputs.push_back({n, Content::mask});
   return with(std::move(inputs), outputs);
+}
+
+KernelOperands of_experts(const Shape& s) {
+  const std::int64_t t = s.dims[0], k = s.dims[2], tokens_h = t * s.dims[1];
+  const std::int64_t permuted = s.dims[3] * s.dims[1];
+  switch (s.kernel) {
+    case Kernel::route_fwd:
+      return with({{tokens_h}}, {{t * k}, choices(t * k, s.dims[3]), {s.dims[4] * s.dims[1]}});
+    case Kernel::route_bwd:
+      return with({{t * k}, {tokens_h}, choices(t * k, s.dims[1] * s.dims[3] * s.dims[4])},
+                  {{tokens_h}});
+    case Kernel::permute_fwd:
+      return with({{tokens_h}, choices(t * k, s.dims[3])}, {{permuted}});
+    case Kernel::permute_bwd:
+      return with({{permuted}, choices(t * k, s.dims[3])}, {{tokens_h}});
+    case Kernel::unpermute_fwd:
+      return with({{permuted}, {t * k}, choices(t * k, s.dims[3])}, {{tokens_h}});
+    case Kernel::unpermute_bwd:
+      return with({{tokens_h}, {permuted}, {t * k}, choices(t * k, s.dims[3])},
+                  {{permuted}, {t * k}});
+    case Kernel::spread_fwd:
+      return with({{t * k}, choices(t * k, s.dims[3])}, {{s.dims[3]}});
+    case Kernel::spread_bwd:
+      return with({{s.dims[3]}, choices(t * k, s.dims[3])}, {{t * k}});
+    case Kernel::weighted_activation_fwd:
+      return with({{input_width(s) * tokens_h}, {t}}, {{tokens_h}});
+    case Kernel::weighted_activation_bwd:
+      return with({{tokens_h}, {input_width(s) * tokens_h}, {t}},
+                  {{input_width(s) * tokens_h}, {t}});
+    default: {
+      const std::int64_t n = s.dims[0] * s.dims[1] * s.dims[2];  // swap_chunks
+      return with({{n}}, {{n}});
+    }
+  }
 }
 
 KernelOperands of_flat(const Shape& s) {

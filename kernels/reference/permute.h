@@ -78,6 +78,22 @@ void unpermute_bwd(const PermuteDims& d, const UnpermuteBackward<T, Token>& o) {
   });
 }
 
+/// probs (t, k) -> w (rows); rows not in use are 0
+template <class T, class Token>
+void spread_fwd(const PermuteDims& d, const T* probs, const Token* rows, T* w) {
+  for (std::int64_t i = 0; i < d.rows; ++i) w[i] = T{};
+  for_each_row_in_use(d, rows,
+                      [&](std::int64_t i, std::int64_t, std::int64_t row) { w[row] = probs[i]; });
+}
+
+/// dw (rows) -> dprobs (t, k)
+template <class T, class Token>
+void spread_bwd(const PermuteDims& d, const T* dw, const Token* rows, T* dprobs) {
+  for (std::int64_t i = 0; i < d.t * d.k; ++i) dprobs[i] = T{};
+  for_each_row_in_use(d, rows,
+                      [&](std::int64_t i, std::int64_t, std::int64_t row) { dprobs[i] = dw[row]; });
+}
+
 struct ChunkDims {
   std::int64_t a = 0, b = 0, n = 0;
 };

@@ -39,6 +39,8 @@ std::string_view memory_group(Kernel kernel) {
       return "norm_bwd";
     case Kernel::activation_fwd:
     case Kernel::activation_bwd:
+    case Kernel::weighted_activation_fwd:
+    case Kernel::weighted_activation_bwd:
       return "activation";
     case Kernel::dropout_fwd:
     case Kernel::dropout_bwd:
@@ -71,6 +73,8 @@ std::string_view memory_group(Kernel kernel) {
     case Kernel::permute_bwd:
     case Kernel::unpermute_fwd:
     case Kernel::unpermute_bwd:
+    case Kernel::spread_fwd:
+    case Kernel::spread_bwd:
       return "gather";
     case Kernel::adamw:
     case Kernel::sgd:

@@ -32,6 +32,9 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
                          .backward_calls = 8}
              : HostCalls{
                    .eager_ops = 62, .module_calls = 19, .backward_nodes = 74, .backward_calls = 8};
+  // Probabilities are sent with the rows and weigh the experts' activations
+  // (core/transformer/moe/experts.py, TEGroupedMLP): there by mid 2025.
+  r.weighs_in_experts = stack_since(s.stack, 2025, 6);
   r.host_ops_per_parameter = 2;
   r.time_sigma = 0.02;
   return r;

@@ -91,6 +91,26 @@ std::vector<PlanCase> layouts() {
          s.stack = {.framework = "megatron-lm", .date = "2024-06"};
          zero1(s);
        }},
+      {"moe_tp2_dp2_ep2_megatron_2026", toy_moe,  // probabilities travel with their rows
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.plan.preset = Preset::megatron;
+         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         s.model.moe->shared_experts = 1;
+         zero1(s);
+       }},
+      {"moe_tp2_dp2_ep4_megatron_2026_overlap", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 4});
+         s.plan.preset = Preset::megatron;
+         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         s.plan.etp = 1;
+         s.plan.overlap.ep = true;
+         s.model.moe->shared_experts = 1;
+         s.model.moe->capacity_factor = 1.25;
+         s.plan.recompute = {.kind = RecomputeKind::selective,
+                             .modules = {{RecomputeModule::moe_activation}}};
+       }},
       {"moe_fsdp2", toy_moe,
        [](Scenario& s) {
          degrees(s, {.dp = 2});
@@ -105,6 +125,19 @@ std::vector<PlanCase> models_and_schedules() {
        [](Scenario& s) {
          degrees(s, {.tp = 2, .dp = 2, .ep = 2});
          s.model.moe->shared_experts = 2;
+       }},
+      {"moe_shared_overlap", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.model.moe->shared_experts = 2;
+         s.plan.overlap.ep = true;
+       }},
+      {"moe_shared_overlap_split", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2, .dp = 2, .ep = 2});
+         s.model.moe->shared_experts = 1;
+         s.plan.overlap.ep = true;
+         s.plan.schedule.kind = ScheduleKind::zb_h1;
        }},
       {"moe_sigmoid", toy_moe,
        [](Scenario& s) {

@@ -105,6 +105,42 @@ void draw_numerics(Draw& d, Plan& p) {
 
 }  // namespace
 
+/// Experts in place of the MLPs, in groups over the data-parallel axis.
+void draw_experts(Draw& d, Scenario& s) {
+  Model& m = s.model;
+  m.bias = false;
+  m.moe = MoeShape{.experts = d.of<std::int64_t>({4, 8}),
+                   .top_k = 1 + d.below(3),
+                   .ffn = 8,
+                   .shared_experts = d.below(3),
+                   .dense_layers = d.below(2),
+                   .every = 1 + d.below(2),
+                   .router_bias = d.coin()};
+  if (d.coin()) m.moe->capacity_factor = d.of({1.0, 1.25, 2.0});
+  if (!m.moe->capacity_factor && d.coin()) m.moe->imbalance = 1.5;
+  s.plan.overlap.ep = m.moe->shared_experts > 0 && d.coin();
+  const int dp = *s.plan.dp;
+  if (s.plan.tp > 1) s.plan.sequence_parallel = true;
+  s.plan.ep = d.of({1, 2, 4});
+  if (dp % s.plan.ep != 0) s.plan.ep = 1;
+  if (s.plan.tp > 1) s.plan.etp = s.plan.tp;
+  if (d.coin() && s.plan.ep * s.plan.tp <= 4) {
+    s.plan.ep *= s.plan.tp;
+    s.plan.etp = 1;
+  }
+  if (s.plan.ep > 1) {
+    ShardingPart& part = s.plan.sharding;
+    part.kind = d.of({ShardingKind::none, ShardingKind::zero1});
+    part.shard_degree.reset();
+    part.reshard_after_forward.reset();
+    part.prefetch.reset();
+  }
+  if (s.plan.recompute.modules && d.coin()) {
+    s.plan.recompute.modules->push_back(d.of(
+        {RecomputeModule::moe, RecomputeModule::moe_activation, RecomputeModule::shared_experts}));
+  }
+}
+
 Scenario random_scenario(std::uint64_t seed) {
   Draw d(seed);
   Scenario s = toy_gpt();
@@ -137,6 +173,7 @@ Scenario random_scenario(std::uint64_t seed) {
     s.stack.date = d.of({"2024-06", "2025-06"});
   }
   if (s.plan.pp > 1) avoid_refused_pipelines(d, s);
+  if (d.below(3) == 0) draw_experts(d, s);
   s.cluster.devices_per_node = s.cluster.nvlink_domain = s.plan.tp * s.plan.pp * dp;
   return s;
 }
