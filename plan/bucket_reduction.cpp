@@ -34,16 +34,26 @@ Stream replica_stream(const RoleDraft& d) {
 }
 
 const char* reduce_comm(const RoleDraft& d, const Bucket& b) {
-  return d.plan().separate_reduce_group ? "dp_reduce" : shard_comm(d, b);
+  return d.plan().separate_reduce_group && !b.parted ? "dp_reduce" : shard_comm(d, b);
 }
 
 /// Reduce-scatter into `shard`, then over the replicas. Returns the stream the result is on.
 Stream scatter(RoleDraft& d, const Bucket& b, SlotId shard, When when) {
   const Stream stream = reduction_stream_of(d);
+  if (b.ways == 1) {  // experts that no other rank holds
+    d.kernel({.kernel = Kernel::copy,
+              .dims = {b.elements},
+              .module = b.module,
+              .stream = stream,
+              .when = when},
+             {b.reduce_input}, {shard});
+    if (b.scattered != kNone) d.record(b.scattered, stream, when);
+    return stream;
+  }
   d.collective(reduction(d, b, Collective::reduce_scatter, {reduce_comm(d, b), stream, when}),
                b.reduce_input, shard, b.elements);
   if (b.scattered != kNone) d.record(b.scattered, stream, when);
-  if (d.plan().replicas() == 1) return stream;
+  if (b.parted || d.plan().replicas() == 1) return stream;
   const Stream over = replica_stream(d);
   order(d, stream, over, when);
   d.collective(reduction(d, b, Collective::all_reduce, {"dp_replicate", over, when}), shard, shard,
@@ -68,11 +78,12 @@ Stream reduction_stream_of(const RoleDraft& d) {
 
 void scale_expert_gradients(RoleDraft& d, const Bucket& b, When when) {
   if (!b.parted || d.plan().expert_dp == 1) return;
+  const SlotId grads = b.grads == kNone || d.plan().shards_weights() ? b.reduce_input : b.grads;
   d.kernel({.kernel = Kernel::scale,
             .dims = {b.elements, d.plan().expert_dp},
             .module = b.module,
             .when = when},
-           {b.grads}, {b.grads});
+           {grads}, {grads});
 }
 
 void draft_bucket_reduction(RoleDraft& d, const Bucket& b, Stream stream, When when) {
@@ -123,6 +134,7 @@ void reduce_to_shard(RoleDraft& d, Bucket& b, When when) {
   const Phase phase = d.phase;
   d.phase = Phase::grad_sync;
   const Stream stream = reduction_stream_of(d);
+  scale_expert_gradients(d, b, when);
   order(d, Stream::compute, stream, when);
   const bool every = when == When::always;
   const When first = every ? When::first_micro_batch : when;

@@ -24,7 +24,8 @@ LocalShape local_shape(const Param& p, int tp) {
 /// group (_fsdp_param.py); flat parameters are padded once.
 std::int64_t padded_elements(const RoleDraft& d, const Param& p) {
   const LocalShape local = local_shape(p, d.plan().tp);
-  const std::int64_t ways = d.rules().units.pads_each_parameter ? d.plan().shard_degree : 1;
+  const int group = p.is_parted() ? d.plan().expert_replicas() : d.plan().shard_degree;
+  const std::int64_t ways = d.rules().units.pads_each_parameter ? group : 1;
   const auto padded = [ways](std::int64_t n) { return (n + ways - 1) / ways * ways; };
   if (p.experts > 1)
     return padded(p.held) * local.rows * local.columns;  // (experts, rows, columns)
@@ -94,11 +95,14 @@ void ChunkParameters::lay_out_units(RoleDraft& d) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   }
   for (const int key : keys) {
-    std::vector<ParameterId> members;
-    for (ParameterId id = 0; id < requests_.size(); ++id) {
-      if (unit_key(d, requests_[id]) == key) members.push_back(id);
+    for (const bool parted : {false, true}) {
+      std::vector<ParameterId> members;
+      for (ParameterId id = 0; id < requests_.size(); ++id) {
+        const bool same = requests_[id].param.is_parted() == parted;
+        if (same && unit_key(d, requests_[id]) == key) members.push_back(id);
+      }
+      if (!members.empty()) make_bucket(d, members, key);
     }
-    make_bucket(d, members, key);
   }
 }
 
@@ -147,8 +151,9 @@ void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& s
     if (plan.accumulates_whole()) d.placed(b.grads, Space::step);
   }
   const auto shard_of = [&](const char* name, SlotId whole, Dtype dtype, Category category) {
-    if (ways == 1) return whole;
-    if (whole != kNone && d.slot(whole).space == Space::statics) {
+    const bool kept = whole != kNone && d.slot(whole).space == Space::statics;
+    if (kept && ways == 1) return whole;
+    if (kept) {
       const SlotId view = d.view(whole, name + suffix, 0, shard);
       d.slot(view).dp_stride = shard;
       d.slot(view).dp_ways = ways;
@@ -158,6 +163,7 @@ void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& s
     const SlotId own = d.static_slot(name + suffix, shard, dtype, category);
     d.slot(own).shard_of = b.weights;
     d.slot(own).dp_ways = ways;
+    d.slot(own).dp_step = b.parted ? plan.expert_dp : 1;
     return own;
   };
   b.weight_shard = shard_of("weight_shard", b.weights, plan.params, Category::weights);

@@ -33,11 +33,11 @@ void check_model(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
 }
 
 void check_sharding(Resolver& r, const ResolvedPlan& p) {
-  if (p.sharding != ShardingKind::none && p.sharding != ShardingKind::zero1) {
-    r.error("plan.sharding.kind",
-            "experts that ranks hold apart are sharded by none and zero1; units and gradient "
-            "shards over the replicas of experts are not built",
-            "sharding: {kind: zero1}, or ep: 1");
+  if (p.shards_weights() && p.reshard_after_forward > 1) {
+    r.error("plan.sharding.reshard_after_forward",
+            "parts of the data-parallel group that keep weights do not meet expert groups in any "
+            "stack",
+            "true or false");
   } else if (p.replicas() > 1 && p.shards_states()) {
     r.error("plan.sharding.shard_degree",
             "shard groups inside the data-parallel group and expert groups do not meet in any "

@@ -111,6 +111,51 @@ std::vector<PlanCase> layouts() {
          s.plan.recompute = {.kind = RecomputeKind::selective,
                              .modules = {{RecomputeModule::moe_activation}}};
        }},
+      {"moe_dp4_ep2_fsdp2", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 4, .ep = 2});
+         s.plan.preset = Preset::fsdp2;
+         s.model.moe->shared_experts = 1;
+         s.model.moe->dense_layers = 1;
+       }},
+      {"moe_dp2_ep2_fsdp2", toy_moe,  // experts that no other rank holds
+       [](Scenario& s) {
+         degrees(s, {.dp = 2, .ep = 2});
+         s.plan.preset = Preset::fsdp2;
+       }},
+      {"moe_tp2_dp4_ep4_fsdp2", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 4, .ep = 4});
+         s.plan.preset = Preset::fsdp2;
+         s.plan.recompute.kind = RecomputeKind::full;
+       }},
+      {"moe_pp2_dp4_ep2_fsdp2", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2, .dp = 4, .ep = 2});
+         s.plan.preset = Preset::fsdp2;
+       }},
+      {"moe_dp4_ep2_zero2", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 4, .ep = 2});
+         s.plan.sharding = {
+             .kind = ShardingKind::zero2, .overlap_grad_reduce = true, .bucket = 900};
+       }},
+      {"moe_dp2_ep2_zero2", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 2, .ep = 2});
+         s.plan.sharding.kind = ShardingKind::zero2;
+       }},
+      {"moe_dp4_ep2_zero3", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 4, .ep = 2});
+         s.plan.preset = Preset::deepspeed;
+         s.plan.sharding = {.kind = ShardingKind::zero3, .overlap_param_gather = true};
+       }},
+      {"moe_dp4_ep4_fsdp1", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.dp = 4, .ep = 4});
+         s.plan.preset = Preset::fsdp1;
+       }},
       {"moe_fsdp2", toy_moe,
        [](Scenario& s) {
          degrees(s, {.dp = 2});

@@ -307,6 +307,13 @@ constexpr std::array kMutations = {
     Mutation{"a tensor freed before its last use", "accumulate", Check::execution, free_early},
     Mutation{"expert gradients divided by their replicas alone", "moe_dp4_ep2", Check::field,
              [](Program& p) { drop(p, is_kernel(K::scale)); }},
+    Mutation{"a unit of experts divided by their replicas alone", "moe_dp4_ep2_fsdp2", Check::field,
+             [](Program& p) { drop(p, is_kernel(K::scale)); }},
+    Mutation{"shards of experts reduced over the expert group", "moe_dp4_ep2_fsdp2", Check::field,
+             [](Program& p) {
+               const std::uint32_t ep = comm_named(p, "ep");
+               change(p, is_collective(C::reduce_scatter, "edp"), [ep](Op& op) { op.comm = ep; });
+             }},
     Mutation{"expert gradients reduced over all of dp", "moe_dp4_ep2", Check::verify,
              [](Program& p) {
                const std::uint32_t dp = comm_named(p, "dp");

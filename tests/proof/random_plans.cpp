@@ -130,10 +130,9 @@ void draw_experts(Draw& d, Scenario& s) {
   }
   if (s.plan.ep > 1) {
     ShardingPart& part = s.plan.sharding;
-    part.kind = d.of({ShardingKind::none, ShardingKind::zero1});
+    if (part.kind == ShardingKind::hsdp) part.kind = ShardingKind::fsdp;
     part.shard_degree.reset();
-    part.reshard_after_forward.reset();
-    part.prefetch.reset();
+    if (part.reshard_after_forward == 2) part.reshard_after_forward = 1;
   }
   if (s.plan.recompute.modules && d.coin()) {
     s.plan.recompute.modules->push_back(d.of(
