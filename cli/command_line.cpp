@@ -43,6 +43,8 @@ std::string rank_problem(const std::string& text) {
   return read_integer<int>(text).value_or(-1) < 0 ? "is no rank: " + text : "";
 }
 
+constexpr double kMostJitter = 0.25;  // durations stay positive
+
 /// CLI11 would take -1 for the largest number.
 std::string seed_problem(const std::string& text) {
   return read_integer<std::uint64_t>(text) ? "" : "is no number from 0 up: " + text;
@@ -258,6 +260,14 @@ constexpr OptionRow kOptionRows[] = {
        app.add_option("--draws", o.draws, "draws for the step time's interval; 0: none [32]")
            ->type_name("N")
            ->check(CLI::Validator(draws_problem, ""));
+     }},
+    {Option::jitter,
+     [](CLI::App& app, Options& o) {
+       app.add_option("--jitter", o.jitter,
+                      "deviation of each kernel and transfer from call to call, as a fraction, for "
+                      "percentiles of the step time [the profile's]")
+           ->type_name("FRACTION")
+           ->check(CLI::Range(0.0, kMostJitter));
      }},
     {Option::steps, add_steps},
     {Option::rehearsal, add_rehearsal},

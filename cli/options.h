@@ -3,6 +3,7 @@
 // table of verbs names.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ enum class Option : std::uint8_t {
   trace,
   seed,
   draws,
-  view,  // plan: --resolved, --ops with --rank, --grid
+  jitter,  // simulate
+  view,    // plan: --resolved, --ops with --rank, --grid
   two_steps,
   limits,       // compare: --max-step-error, --max-term-error, --exact-memory, --exact-traffic
   steps,        // run: --steps, --warm-up
@@ -41,6 +43,7 @@ struct Options {
   std::string trace;  // path of the trace; empty: none
   std::uint64_t seed = 1;
   int draws = 32;
+  std::optional<double> jitter;  // relative deviation from call to call
   PlanView view = PlanView::summary;
   int rank = 0;  // whose ops
   int steps = 5, warm_up = 1;

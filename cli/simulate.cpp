@@ -14,8 +14,10 @@ namespace windtunnel {
 namespace {
 
 Answer answer_simulate(const Scenario& scenario, const Options& options) {
-  const Simulation simulation = simulate(
-      scenario, {.draws = options.draws, .seed = options.seed, .trace = !options.trace.empty()});
+  const Simulation simulation = simulate(scenario, {.draws = options.draws,
+                                                    .seed = options.seed,
+                                                    .trace = !options.trace.empty(),
+                                                    .jitter = options.jitter});
   if (!options.trace.empty()) {
     write_chrome_trace(simulation.lowered.program, simulation.trace, options.trace);
   }

@@ -8,8 +8,8 @@ constexpr Option kCheckOptions[] = {Option::file, Option::json, Option::id};
 constexpr Option kCompareOptions[] = {Option::two_steps, Option::json,  Option::id,
                                       Option::limits,    Option::trace, Option::trace_sides};
 constexpr Option kPlanOptions[] = {Option::file, Option::json, Option::id, Option::view};
-constexpr Option kSimulateOptions[] = {Option::file,  Option::json, Option::id,
-                                       Option::trace, Option::seed, Option::draws};
+constexpr Option kSimulateOptions[] = {Option::file, Option::json,  Option::id,    Option::trace,
+                                       Option::seed, Option::draws, Option::jitter};
 constexpr Option kRunOptions[] = {Option::file,       Option::json,   Option::id,
                                   Option::trace,      Option::seed,   Option::steps,
                                   Option::hang_after, Option::verify, Option::emulate};

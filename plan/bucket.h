@@ -31,6 +31,7 @@ struct Bucket {
   SlotId grads = kNone;  // whole; kNone where gradients are reduced in every micro-batch
   SlotId weight_shard = kNone, grad_shard = kNone;  // this rank's part, or the whole
   SlotId master = kNone, momentum = kNone, variance = kNone;
+  SlotId state_scales = kNone;      // of the blocks of 8-bit states
   SlotId kept_part = kNone;         // units: what stays of the weights between forward and backward
   SlotId reduce_input = kNone;      // gradients on their way into the reduction
   std::uint32_t reduced = kNone;    // event: gradients are reduced (asynchronous reduction)

@@ -1,6 +1,7 @@
 #include "plan/bucket_reduction.h"
 
 #include "core/check.h"
+#include "plan/loss_scaling.h"
 
 namespace windtunnel {
 
@@ -12,9 +13,25 @@ struct Where {
   When when;
 };
 
+/// fully_shard averages by NCCL's own operation, but sums fp16 and divides around the sum.
+bool divides_apart(const RoleDraft& d) {
+  return d.plan().grads == Dtype::fp16 && d.plan().shards_weights() &&
+         d.rules().units.unshard == UnshardKind::copied_out;
+}
+
+void divide(RoleDraft& d, const Bucket& b, SlotId x, std::int64_t by, const Where& at) {
+  if (by == 1) return;
+  d.kernel({.kernel = Kernel::scale,
+            .dims = {d.slot(x).elements, by},
+            .module = b.module,
+            .stream = at.stream,
+            .when = at.when},
+           {x}, {x});
+}
+
 TransferSpec reduction(const RoleDraft& d, const Bucket& b, Collective kind, const Where& at) {
   return {.collective = kind,
-          .reduce = ReduceOp::average,
+          .reduce = divides_apart(d) ? ReduceOp::sum : ReduceOp::average,
           .comm = d.comm(at.comm),
           .stream = at.stream,
           .module = b.module,
@@ -50,15 +67,20 @@ Stream scatter(RoleDraft& d, const Bucket& b, SlotId shard, When when) {
     if (b.scattered != kNone) d.record(b.scattered, stream, when);
     return stream;
   }
-  d.collective(reduction(d, b, Collective::reduce_scatter, {reduce_comm(d, b), stream, when}),
-               b.reduce_input, shard, b.elements);
+  const Where at{reduce_comm(d, b), stream, when};
+  const DivideFactors factors = divides_apart(d) ? divide_factors(d.plan().dp) : DivideFactors{};
+  divide(d, b, b.reduce_input, factors.before, at);
+  d.collective(reduction(d, b, Collective::reduce_scatter, at), b.reduce_input, shard, b.elements);
   if (b.scattered != kNone) d.record(b.scattered, stream, when);
-  if (b.parted || d.plan().replicas() == 1) return stream;
-  const Stream over = replica_stream(d);
-  order(d, stream, over, when);
-  d.collective(reduction(d, b, Collective::all_reduce, {"dp_replicate", over, when}), shard, shard,
-               d.slot(shard).elements);
-  return over;
+  Stream last = stream;
+  if (!b.parted && d.plan().replicas() > 1) {
+    last = replica_stream(d);
+    order(d, stream, last, when);
+    d.collective(reduction(d, b, Collective::all_reduce, {"dp_replicate", last, when}), shard,
+                 shard, d.slot(shard).elements);
+  }
+  divide(d, b, shard, factors.after, {at.comm, last, when});
+  return last;
 }
 
 }  // namespace

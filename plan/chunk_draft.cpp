@@ -2,6 +2,7 @@
 
 #include "core/check.h"
 #include "plan/liveness.h"
+#include "plan/quantized_operand.h"
 
 namespace windtunnel {
 
@@ -66,10 +67,12 @@ void ChunkDraft::draft_passes(SlotId loss) {
   draft_forward(loss);
   const ShardedUnits::State after_forward = units_.state();
   draft_backward(ChunkCall::backward);
-  if (!d_.plan().splits_backward) return;
-  units_.restore(after_forward);
-  parameters_.restart_backward();
-  draft_split_backward();
+  if (d_.plan().splits_backward) {
+    units_.restore(after_forward);
+    parameters_.restart_backward();
+    draft_split_backward();
+  }
+  draft_reductions();
 }
 
 /// Input gradients first; matrix products of weights, and what waits for them, in a segment of
@@ -112,6 +115,7 @@ void ChunkDraft::draft_forward(SlotId loss) {
   open(ChunkCall::forward, "forward");
   d_.phase = Phase::forward;
   const LayerSizes z(d_);
+  begin_amaxes(d_, "amaxes_forward", 8 * static_cast<std::int64_t>(layers_.size()));
   units_.begin_forward();
   SlotId x = kNone;
   if (embedding_) {
@@ -131,6 +135,7 @@ void ChunkDraft::draft_forward(SlotId loss) {
     x = layer.forward(x);
     units_.leave(layer.number());
   }
+  reduce_amaxes(d_);
   if (head_) {
     units_.enter(kHeadUnit);
     head_->forward(x, loss);
@@ -161,11 +166,13 @@ void ChunkDraft::draft_backward(ChunkCall call) {
       d_.wait(received_grad_, Stream::compute, {g});
     if (scatters(d_, ChunkCall::receive_grad)) gather_parts(g, "output_grad_part");
   }
+  begin_amaxes(d_, "amaxes_backward", 4 * static_cast<std::int64_t>(layers_.size()));
   for (std::size_t i = layers_.size(); i-- > 0;) {
     units_.enter(layers_[i].number());
     g = layers_[i].backward(g);
     units_.leave(layers_[i].number());
   }
+  reduce_amaxes(d_);
   if (embedding_) {
     units_.enter(kEmbeddingUnit);
     embedding_->backward(g);
@@ -315,6 +322,15 @@ void ChunkDraft::draft_send(ChunkCall call, SlotId slot, int peer) {
   open(fwd ? ChunkCall::finish_send_output : ChunkCall::finish_send_grad,
        fwd ? "finish_send_output" : "finish_send_grad");
   d_.wait(sent, Stream::compute, {slot});
+}
+
+/// Whole gradients are reduced when the rank before has the last one it waits for
+/// (torch/distributed/pipelining/schedules.py: behind the schedule's last send, REDUCE_GRAD).
+void ChunkDraft::draft_reductions() {
+  if (!d_.plan().accumulates_whole()) return;
+  open(ChunkCall::reduce_grads, "reduce_grads");
+  d_.phase = Phase::grad_sync;
+  units_.reduce_whole_gradients();
 }
 
 std::uint32_t ChunkDraft::segment(ChunkCall call, bool grouped) {

@@ -25,7 +25,8 @@ enum class ChunkCall : std::uint8_t {
   input_grad,  // a backward without its weight gradients,
   send_grad,
   finish_send_grad,
-  weight_grad,  // which follow later
+  weight_grad,   // which follow later
+  reduce_grads,  // behind the last micro-batch
   count
 };
 
@@ -61,6 +62,7 @@ class ChunkDraft {
   void draft_forward(SlotId loss);
   void draft_backward(ChunkCall call);
   void draft_split_backward();
+  void draft_reductions();
   void draft_receive(ChunkCall call, SlotId slot, int peer);
   void draft_send(ChunkCall call, SlotId slot, int peer);
   void draft_hand_over(ChunkCall call, SlotId from, SlotId to);

@@ -1,3 +1,4 @@
+#include "plan/elementwise.h"
 #include "plan/transformer_layer.h"
 
 namespace windtunnel {
@@ -119,7 +120,8 @@ SlotId TransformerLayer::backward_core_attention(SlotId dcontext) {
     d_.kernel({.kernel = Kernel::rope_bwd,
                .dims = {z_.rows, z_.heads, z_.kv_heads, z_.head_dim, z_.micro},
                .module = Module::attention,
-               .launches = d_.rules().kernels.rope_backward},
+               .launches = d_.rules().kernels.rope_backward,
+               .extra_bytes = rope_traffic(d_, z_)},
               {dqkv}, {dqkv});
     if (t_.rope_tables != kNone) d_.hold(t_.rope_tables);
   }

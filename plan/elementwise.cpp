@@ -39,7 +39,9 @@ NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in) {
             .module = Module::norm,
             .launches = eager_chain(d) ? d.rules().eager_norm.forward_launches
                                        : d.rules().kernels.norm_forward,
-            .extra_bytes = eager_chain(d) ? x.elements * d.rules().eager_norm.forward_bytes : 0},
+            .continues = in.input_on_chip && d.plan().compile,
+            .extra_bytes = (eager_chain(d) ? x.elements * d.rules().eager_norm.forward_bytes : 0) -
+                           (in.quantizes ? x.bytes() : 0)},
            inputs, {r.output, r.stats});
   if (d.plan().norm_kernel == NormKernel::eager && d.rules().eager_norm_keeps_normalized) {
     r.normalized = d.keep("normalized", x.elements, x.dtype);
@@ -52,6 +54,7 @@ SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in) 
   const bool ln = m.norm == NormKind::layernorm;
   const Slot x = d.slot(in.input);
   const SlotId dx = d.tensor("dx", x.elements, x.dtype);
+  const bool adds_on_chip = d.plan().compile && in.residual_grad != kNone;
   OperandList outputs{dx, p.slots(in.weight).grad};
   if (ln) outputs.push_back(p.slots(in.bias).grad);
   d.kernel({.kernel = ln ? Kernel::layernorm_bwd : Kernel::rmsnorm_bwd,
@@ -60,13 +63,18 @@ SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in) 
             .module = Module::norm,
             .launches = eager_chain(d) ? d.rules().eager_norm.backward_launches
                                        : d.rules().kernels.norm_backward,
-            .extra_bytes = eager_chain(d) ? x.elements * d.rules().eager_norm.backward_bytes : 0},
+            .extra_bytes = (eager_chain(d) ? x.elements * d.rules().eager_norm.backward_bytes : 0) -
+                           (adds_on_chip ? x.bytes() : 0)},
            {in.output_grad, in.input, p.slots(in.weight).weight, in.stats}, outputs);
   if (in.normalized != kNone) d.hold(in.normalized);
   if (ln) p.gradient_drafted(d, in.bias);
   p.gradient_drafted(d, in.weight);
   if (in.residual_grad == kNone) return dx;
-  d.kernel({.kernel = Kernel::add, .dims = {x.elements}, .module = Module::residual},
+  d.kernel({.kernel = Kernel::add,
+            .dims = {x.elements},
+            .attr = adds_on_chip ? kFused : kAttrNone,
+            .module = Module::residual,
+            .continues = adds_on_chip},
            {dx, in.residual_grad}, {dx});
   return dx;
 }
@@ -135,6 +143,10 @@ bool separate_silu(const RoleDraft& d) {
 }
 
 }  // namespace
+
+std::int64_t rope_traffic(const RoleDraft& d, const LayerSizes& z) {
+  return d.plan().compile ? -z.key_value_bytes() : 0;  // v is half of k and v, read and written
+}
 
 ActivationResult activation_forward(RoleDraft& d, const LayerSizes& z, SlotId fc1) {
   ActivationResult r;

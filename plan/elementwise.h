@@ -11,6 +11,8 @@ struct NormInput {
   SlotId input = kNone;  // (rows, h)
   ParameterId weight = 0, bias = 0;
   std::string_view name;
+  bool input_on_chip = false;  // a compiled kernel that made its input goes on to it
+  bool quantizes = false;      // its kernel goes on to quantise its output, and writes that alone
 };
 struct NormResult {
   SlotId output = kNone, stats = kNone;
@@ -45,6 +47,9 @@ struct ResidualGradInput {
 };
 /// Gradient of the branch that was added: the output's own gradient without dropout.
 SlotId residual_backward(RoleDraft& d, ChunkParameters& p, const ResidualGradInput& in);
+
+/// Traffic of a rotary kernel beyond reading and writing all of qkv: a compiled one leaves v alone.
+std::int64_t rope_traffic(const RoleDraft& d, const LayerSizes& z);
 
 struct ActivationResult {
   SlotId output = kNone;  // (T, f)

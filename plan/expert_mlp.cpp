@@ -210,17 +210,18 @@ void ExpertMlp::recompute_activation() {
 
 SlotId ExpertMlp::shared_output() {
   if (e_.shared == 0) return kNone;
-  const SlotId y =
-      linear_forward(d_, params_, shared_fc2_linear(), t_.shared_activation, "shared_fc2");
-  return reduce_rows(d_, z_, y, z_.hidden);
+  return reduce_rows(
+      d_, z_, linear_forward(d_, params_, shared_fc2_linear(), t_.shared_fc2_input, "shared_fc2"),
+      z_.hidden);
 }
 
 void ExpertMlp::recompute_shared(SlotId x) {
   if (e_.shared == 0) return;
-  const SlotId full = gather_rows(d_, z_, x, z_.hidden);
-  t_.shared_fc1 = linear_forward(d_, params_, shared_fc1_linear(), full, "shared_fc1");
+  t_.shared_fc1_input = column_input(d_, z_, shared_fc1_linear(), x, MadeBy::norm);
+  t_.shared_fc1 =
+      linear_forward(d_, params_, shared_fc1_linear(), t_.shared_fc1_input, "shared_fc1");
   const ActivationResult r = activation_forward(d_, of_shared_, t_.shared_fc1);
-  t_.shared_activation = r.output;
+  t_.shared_fc2_input = row_input(d_, shared_fc2_linear(), r.output, MadeBy::elementwise);
   t_.shared_silu = r.silu;
 }
 
@@ -275,6 +276,9 @@ ExpertMlp::ActivationGrads ExpertMlp::activation_backward_of(SlotId dactivation)
 SlotId ExpertMlp::backward(SlotId dy, SlotId x) {
   const std::int64_t t = z_.norm_rows, h = z_.hidden;
   CombineGrads combined = combine_backward(dy);
+  // A norm that was made again.
+  if (e_.shared > 0 && t_.shared_fc1_input.shard != x)
+    t_.shared_fc1_input = kept_input(d_, shared_fc1_linear(), x, MadeBy::norm);
   SlotId d_shared_fc1 = kNone, d_shared = kNone;
   const SlotId d_rows =
       exchange_.to_experts(combined.output, h, [&] { d_shared_fc1 = shared_inner_backward(dy); });
@@ -286,7 +290,9 @@ SlotId ExpertMlp::backward(SlotId dy, SlotId x) {
   const SlotId d_permuted = exchange_.from_experts(d_input, h, [&] {
     if (d_shared_fc1 == kNone) return;
     d_shared = column_backward(d_, params_, z_, shared_fc1_linear(),
-                               {.output_grad = d_shared_fc1, .input = x});
+                               {.output_grad = d_shared_fc1,
+                                .input = t_.shared_fc1_input,
+                                .grad_made_by = MadeBy::elementwise});
   });
   const SlotId dx = d_.tensor("dpermute", t * h, z_.act);
   d_.kernel(
@@ -313,14 +319,13 @@ SlotId ExpertMlp::route_backward(SlotId dprobs, SlotId x) {
              .module = Module::mlp},
             {dprobs, t_.logits, t_.rows}, {d_logits});
   const Linear router{.weight = router_, .in = z_.hidden, .out = e_.experts, .module = Module::mlp};
-  return row_backward(d_, params_, z_, router, {.output_grad = d_logits, .input = x});
+  return replicated_backward(d_, params_, z_, router, {.output_grad = d_logits, .input = x});
 }
 
 SlotId ExpertMlp::shared_inner_backward(SlotId dy) {
   if (e_.shared == 0) return kNone;
-  const SlotId dm = gather_rows(d_, z_, dy, z_.hidden);
   const SlotId d_act = row_backward(d_, params_, z_, shared_fc2_linear(),
-                                    {.output_grad = dm, .input = t_.shared_activation});
+                                    {.output_grad = dy, .input = t_.shared_fc2_input});
   return activation_backward(d_, of_shared_,
                              {.output_grad = d_act, .fc1 = t_.shared_fc1, .silu = t_.shared_silu});
 }

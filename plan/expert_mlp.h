@@ -43,7 +43,8 @@ class ExpertMlp {
     SlotId activation = kNone;  // (G M, f)
     SlotId silu = kNone, shared_silu = kNone;
     SlotId output = kNone;  // (R, h), back in the order it was sent; else kNone
-    SlotId shared_fc1 = kNone, shared_activation = kNone;
+    SlotId shared_fc1 = kNone;
+    LinearInput shared_fc1_input, shared_fc2_input;
   };
 
   void route(SlotId x);

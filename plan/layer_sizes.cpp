@@ -19,7 +19,7 @@ LayerSizes::LayerSizes(const RoleDraft& d) {
   ffn = m.ffn / p.tp;
   fc1 = m.gated() ? 2 * ffn : ffn;
   scores = micro * heads * sequence * sequence;
-  act = p.compute == Dtype::tf32 ? Dtype::fp32 : p.compute;
+  act = p.multiplied();
   norm_attr = p.sequence_parallel ? kSequenceShard : kAttrNone;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "plan/call_order.h"
+#include "plan/graph_capture.h"
 #include "plan/resolve.h"
 #include "plan/step_ends.h"
 #include "program/mesh.h"
@@ -54,6 +55,8 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
     w.add_comm({.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true});
   if (p.tp * p.pp > 1) w.add_comm({.name = "model", .axes = kAxisTp | kAxisPp});
   if (p.ep > 1) add_expert_comms(w, p);
+  if (p.scaling == ScalingRecipe::delayed && p.tp * p.dp > 1)
+    w.add_comm({.name = "amax", .axes = kAxisTp | kAxisDp});
   if (!p.shards_states()) return;
   // Replicas of a shard hold the same numbers: norms are summed over one of each.
   const int ways = p.replicas() > 1 ? p.shard_degree : 0;
@@ -194,6 +197,53 @@ class PassMarks {
   std::vector<Last> forward_, gradients_;
 };
 
+/// By chunk: the index of its last call that makes gradients.
+std::map<std::int16_t, std::size_t> last_gradient_calls(const std::vector<IssuedCall>& calls) {
+  std::map<std::int16_t, std::size_t> last;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (is_gradient_call(calls[i].call)) last[calls[i].chunk] = i;
+  }
+  return last;
+}
+
+/// Chunks whose gradients are whole and not yet reduced: a chunk's reductions follow the transfer
+/// of its last gradient to the rank before, and do not part what starts together.
+class WholeGradients {
+ public:
+  WholeGradients(RoleDraft& d, ChunkList& chunks) : d_(d), chunks_(chunks) {}
+
+  /// `last`: the chunk's gradients are complete with this call.
+  void after(const IssuedCall& issued, bool last) {
+    if (last) waiting_.push_back(issued.chunk);
+    const bool sent =
+        d_.plan().overlap_pp ? issued.call == ChunkCall::send_grad : issued.ends_batch;
+    const bool sends_later = sends(issued.chunk) && issued.call != ChunkCall::weight_grad;
+    if (sent || (last && !sends_later)) reduce();
+  }
+
+ private:
+  void reduce() {
+    for (const std::int16_t chunk : waiting_) {
+      const std::uint32_t segment =
+          chunks_[static_cast<std::size_t>(chunk)]->segment(ChunkCall::reduce_grads, false);
+      if (segment == kNone) continue;
+      d_.role.calls.push_back(
+          {.segment = segment,
+           .chunk = chunk,
+           .micro_batch = static_cast<std::int32_t>(d_.plan().micro_batches) - 1,
+           .last_micro_batch = true});
+    }
+    waiting_.clear();
+  }
+  bool sends(std::int16_t chunk) const {
+    return chunks_[static_cast<std::size_t>(chunk)]->place().previous_role >= 0;
+  }
+
+  RoleDraft& d_;
+  ChunkList& chunks_;
+  std::vector<std::int16_t> waiting_;
+};
+
 void append_pipeline_calls(RoleDraft& d, ChunkList& chunks,
                            const std::vector<IssuedCall>& issued_calls) {
   const ResolvedPlan& p = d.plan();
@@ -202,7 +252,10 @@ void append_pipeline_calls(RoleDraft& d, ChunkList& chunks,
   const bool forward_sync = d.rules().forward_sync_host;
   const std::uint32_t forward_sync_call = forward_sync ? sync_segment(d, "forward_sync") : kNone;
   PassMarks marks(chunks.size());
-  for (const IssuedCall& issued : issued_calls) {
+  WholeGradients whole(d, chunks);
+  const std::map<std::int16_t, std::size_t> last = last_gradient_calls(issued_calls);
+  for (std::size_t i = 0; i < issued_calls.size(); ++i) {
+    const IssuedCall& issued = issued_calls[i];
     const std::size_t c = static_cast<std::size_t>(issued.chunk);
     const std::uint32_t segment = chunks[c]->segment(issued.call, issued.grouped);
     if (segment == kNone) continue;
@@ -212,6 +265,7 @@ void append_pipeline_calls(RoleDraft& d, ChunkList& chunks,
         {.segment = segment, .chunk = issued.chunk, .micro_batch = issued.micro_batch});
     marks.note(d.role.calls, issued);
     if (issued.ends_batch && sync) d.role.calls.push_back({.segment = sync_call});
+    whole.after(issued, last.at(issued.chunk) == i);
   }
 }
 
@@ -245,6 +299,7 @@ Program draft(const ResolvedScenario& s) {
   for (int rank = 0; rank < s.plan.pp; ++rank) {
     w.program.roles.push_back(lower_role(w, s, rank, calls[static_cast<std::size_t>(rank)]));
   }
+  capture_graphs(w, s.plan.graphs);
   return std::move(w.program);
 }
 
@@ -273,7 +328,12 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   p.overlap_grad_reduce = p.overlap_param_gather = p.overlap_pp = p.overlap_tp = p.overlap_ep =
       false;
   p.recompute = RecomputeKind::none;
+  p.graphs = GraphScope::none;
   p.vocab_padded = s.scenario.model.vocab;
+  p.compute = p.multiplied();  // where both are held exactly, narrow products equal wide ones
+  p.scaling = ScalingRecipe::none;
+  p.loss_scaling = p.compile = false;
+  p.cross_entropy = CrossEntropyKind::plain;
   one.rules = generic_rules(s.scenario);
   one.rules.embedding_dropout = s.rules.embedding_dropout;
   return one;

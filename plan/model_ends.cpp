@@ -42,6 +42,13 @@ TokenSums token_sums(RoleDraft& d, std::int64_t rows) {
   return {target, sum, {target, sum}};
 }
 
+/// A compiled loss reads the logits as they are, and keeps them instead of its probabilities: casts
+/// and exponentials are done again where they are read (torchtitan components/loss.py compiles
+/// cross_entropy_loss; PyTorch's partitioner recomputes what fuses into its reader).
+bool compiled_loss(const RoleDraft& d) {
+  return d.plan().compile && d.plan().cross_entropy == CrossEntropyKind::plain;
+}
+
 }  // namespace
 
 void EmbeddingEnd::declare_parameters() {
@@ -177,8 +184,12 @@ void HeadEnd::forward(SlotId input, SlotId loss) {
   norm_ = n.output;
   norm_stats_ = n.stats;
   normalized_ = n.normalized;
-  const SlotId logits =
-      linear_forward(d_, params_, head(), gather_rows(d_, z_, norm_, z_.hidden), "logits");
+  input_to_head_ = column_input(d_, z_, head(), norm_, MadeBy::norm);
+  if (d_.plan().cross_entropy == CrossEntropyKind::chunked) {
+    chunked_.forward(head(), input_to_head_.full, labels_, loss);
+    return;
+  }
+  const SlotId logits = linear_forward(d_, params_, head(), input_to_head_, "logits");
   d_.slot(logits).category = Category::logits;
   forward_loss(logits, loss);
 }
@@ -210,7 +221,7 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
     if (blocks() > 1) logits = gather_logits(logits);
     gathered_logits_ = logits;
   }
-  const bool upcast = d_.plan().logits_fp32 && bits_of(z_.act) < 32;
+  const bool upcast = d_.plan().logits_fp32 && bits_of(z_.act) < 32 && !compiled_loss(d_);
   SlotId wide = logits;
   if (upcast) {
     wide = d_.tensor("logits_fp32", n, Dtype::fp32, Category::logits);
@@ -225,6 +236,24 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
       {.kernel = Kernel::ce_max, .dims = {z_.rows, width, 0, blocks()}, .module = Module::loss},
       {wide}, {max});
   reduce(max, ReduceOp::max);
+  if (compiled_loss(d_)) {
+    const SlotId target = d_.tensor("target", z_.rows, Dtype::fp32, Category::logits);
+    sum_ = d_.tensor("sum", z_.rows, Dtype::fp32, Category::logits);
+    logits_ = logits;
+    max_ = max;
+    d_.kernel({.kernel = Kernel::ce_sums,
+               .dims = {z_.rows, width, 0, blocks()},
+               .attr = kFused,
+               .module = Module::loss,
+               .continues = tp == kNone},
+              {logits, labels_, max}, {target, sum_});
+    for (const SlotId x : {target, sum_}) reduce(x, ReduceOp::sum);
+    d_.kernel({.kernel = Kernel::ce_loss,
+               .dims = {z_.rows, z_.rows * d_.plan().micro_batches},
+               .module = Module::loss},
+              {target, sum_}, {loss});
+    return;
+  }
   probs_ = d_.tensor("probs", n, d_.slot(wide).dtype, Category::logits);
   const TokenSums sums = token_sums(d_, z_.rows);
   sum_ = sums.sum;
@@ -242,37 +271,55 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
             {sums.target, sum_}, {loss});
 }
 
-SlotId HeadEnd::backward() {
+SlotId HeadEnd::logits_gradient() {
   const std::int64_t width = head().out;
   const std::int64_t n = z_.rows * width * blocks();
+  const std::array<std::int64_t, 6> dims{z_.rows, width, z_.rows * d_.plan().micro_batches,
+                                         blocks()};
+  const auto scaled = [&](OperandList inputs) {
+    if (d_.loss_scale != kNone) inputs.push_back(d_.loss_scale);
+    return inputs;
+  };
+  if (compiled_loss(d_)) {
+    const SlotId gradient = d_.tensor("dlogits", n, z_.act, Category::logits);
+    d_.kernel({.kernel = Kernel::ce_grad, .dims = dims, .attr = kFused, .module = Module::loss},
+              scaled({logits_, labels_, max_, sum_}), {gradient});
+    return gradient;
+  }
   // PyTorch's loss makes the gradient of its log-probabilities, then that of the logits, both
   // beside the saved log-probabilities; the vocabulary-parallel one works in place.
   SlotId gradient = probs_;
   if (gathered_logits_ != kNone) {
     gradient = d_.tensor("dlogits_fp32", n, d_.slot(probs_).dtype, Category::logits);
   }
-  d_.kernel({.kernel = Kernel::ce_bwd,
-             .dims = {z_.rows, width, z_.rows * d_.plan().micro_batches, blocks()},
-             .module = Module::loss,
-             .launches = 4},
-            {probs_, sum_, labels_}, {gradient});
+  d_.kernel({.kernel = Kernel::ce_bwd, .dims = dims, .module = Module::loss, .launches = 4},
+            scaled({probs_, sum_, labels_}), {gradient});
   if (gathered_logits_ != kNone) {
     d_.slot(d_.keep("dlog_probs", n, d_.slot(probs_).dtype)).category = Category::logits;
     d_.hold(gathered_logits_);
   }
-  SlotId dlogits = gradient;
-  if (d_.slot(gradient).dtype != z_.act) {
-    dlogits = d_.tensor("dlogits", n, z_.act, Category::logits);
-    d_.kernel({.kernel = Kernel::cast, .dims = {n}, .module = Module::loss}, {gradient}, {dlogits});
-  }
+  if (d_.slot(gradient).dtype == z_.act) return gradient;
+  const SlotId dlogits = d_.tensor("dlogits", n, z_.act, Category::logits);
+  d_.kernel({.kernel = Kernel::cast, .dims = {n}, .module = Module::loss}, {gradient}, {dlogits});
+  return dlogits;
+}
+
+SlotId HeadEnd::backward() {
+  if (d_.plan().cross_entropy == CrossEntropyKind::chunked)
+    return norm_input_gradient(chunked_.backward(head()));
+  SlotId dlogits = logits_gradient();
   if (blocks() > 1) {  // this rank's part of the gathered gradient
-    dlogits = d_.view(dlogits, "dlogits_part", 0, z_.rows * width);
-    d_.slot(dlogits).tp_stride = z_.rows * width;
+    const std::int64_t part = z_.rows * head().out;
+    dlogits = d_.view(dlogits, "dlogits_part", 0, part);
+    d_.slot(dlogits).tp_stride = part;
   }
-  const SlotId dnorm =
-      column_backward(d_, params_, z_, head(), {.output_grad = dlogits, .input = norm_});
+  return norm_input_gradient(
+      column_backward(d_, params_, z_, head(), {.output_grad = dlogits, .input = input_to_head_}));
+}
+
+SlotId HeadEnd::norm_input_gradient(SlotId norm_grad) {
   return norm_backward(d_, params_,
-                       {.output_grad = dnorm,
+                       {.output_grad = norm_grad,
                         .input = input_,
                         .stats = norm_stats_,
                         .normalized = normalized_,

@@ -6,6 +6,7 @@
 // foreign rows and reduces; the loss needs three all-reduces of one fp32 value per token (maximum,
 // target logit, sum of exponentials) instead of the logits.
 
+#include "plan/chunked_loss.h"
 #include "plan/layer_sizes.h"
 #include "plan/parallel_linear.h"
 #include "plan/parameters.h"
@@ -33,7 +34,7 @@ class EmbeddingEnd {
 class HeadEnd {
  public:
   HeadEnd(RoleDraft& draft, ChunkParameters& parameters)
-      : d_(draft), params_(parameters), z_(draft) {}
+      : d_(draft), params_(parameters), z_(draft), chunked_(draft, parameters) {}
 
   /// `shared` is the embedding's parameter when one rank holds both ends of a tied model.
   void declare_parameters(const ParameterId* shared);
@@ -45,6 +46,8 @@ class HeadEnd {
   Linear head() const;
   void forward_loss(SlotId logits, SlotId loss);
   SlotId gather_logits(SlotId logits);
+  SlotId logits_gradient();
+  SlotId norm_input_gradient(SlotId norm_grad);
   std::int64_t blocks() const;  // vocabulary parts the loss sees on one rank
 
   RoleDraft& d_;
@@ -52,7 +55,10 @@ class HeadEnd {
   LayerSizes z_;
   ParameterId norm_weight_ = 0, norm_bias_ = 0, weight_ = 0;
   SlotId input_ = kNone, norm_ = kNone, norm_stats_ = kNone, normalized_ = kNone;
+  ChunkedLoss chunked_;
+  LinearInput input_to_head_;
   SlotId labels_ = kNone, probs_ = kNone, sum_ = kNone;
+  SlotId logits_ = kNone, max_ = kNone;  // a compiled loss makes its gradient from these
   SlotId gathered_logits_ =
       kNone;  // the model's output, which the pipeline engine keeps for backward
 };

@@ -13,30 +13,49 @@ bool splits_gemm_gradient(const RoleDraft& d) {
          (d.plan().grads != Dtype::fp32 && d.rules().half_grads != HalfGrads::none);
 }
 
+/// One product: its operands in the layouts it reads, and the scales of their blocks.
+struct ProductOperands {
+  SlotId left = kNone, right = kNone;
+  OperandList scales;
+};
+
+void add_scales(ProductOperands& p, SlotId scales) {
+  if (scales != kNone) p.scales.push_back(scales);
+}
+
+/// The scales are read beside the operands and live as long.
+void product(RoleDraft& d, KernelSpec spec, const OperandList& inputs, const OperandList& scales,
+             SlotId out) {
+  for (const SlotId id : scales) spec.extra_bytes += d.slot(id).bytes();
+  d.kernel(spec, inputs, {out});
+  for (const SlotId id : scales) d.hold(id);
+}
+
 void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& g) {
   const Phase phase = std::exchange(d.phase, Phase::weight_grad);
   const std::int16_t layer = std::exchange(d.layer, g.layer);
   const GradientTarget target = gradient_target(d, p, g.weight);
   const std::int64_t groups = std::max<std::int64_t>(1, g.groups);
-  const std::int64_t rows = d.slot(g.output_grad).elements / (groups * g.out);
-  d.kernel({.kernel = g.groups > 0 ? Kernel::grouped_wgrad : Kernel::gemm_wgrad,
-            .dims = {rows, g.out, g.in, g.groups},
-            .attr = static_cast<std::uint16_t>(target.accumulate ? kAccumulate : kAttrNone),
-            .module = g.module},
-           {g.output_grad, g.input}, {target.slot});
+  product(d,
+          {.kernel = g.groups > 0 ? Kernel::grouped_wgrad : Kernel::gemm_wgrad,
+           .dims = {d.slot(g.output_grad).elements / (groups * g.out), g.out, g.in, g.groups},
+           .attr = static_cast<std::uint16_t>(target.accumulate ? kAccumulate : kAttrNone),
+           .module = g.module},
+          {g.output_grad, g.input}, g.scales, target.slot);
   finish_gradient(d, p, g.weight, target);
   d.phase = phase;
   d.layer = layer;
 }
 
-void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc, SlotId a) {
+void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, const ProductOperands& o) {
   put_weight_gradient(d, p,
                       {.weight = l.weight,
                        .in = l.in,
                        .out = l.out,
                        .module = l.module,
-                       .output_grad = dc,
-                       .input = a,
+                       .output_grad = o.left,
+                       .input = o.right,
+                       .scales = o.scales,
                        .layer = d.layer});
 }
 
@@ -50,12 +69,42 @@ void bias_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc)
   p.gradient_drafted(d, l.bias);
 }
 
-SlotId input_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc, Dtype act) {
-  const std::int64_t rows = d.slot(dc).elements / l.out;
+SlotId input_gradient(RoleDraft& d, const Linear& l, const ProductOperands& o, Dtype act) {
+  const std::int64_t rows = d.slot(o.left).elements / l.out;
   const SlotId da = d.tensor("dgrad", rows * l.in, act);
-  d.kernel({.kernel = Kernel::gemm_dgrad, .dims = {rows, l.out, l.in}, .module = l.module},
-           {dc, p.slots(l.weight).weight}, {da});
+  product(d, {.kernel = Kernel::gemm_dgrad, .dims = {rows, l.out, l.in}, .module = l.module},
+          {o.left, o.right}, o.scales, da);
   return da;
+}
+
+/// Weights that are whole in static memory are quantised by the first micro-batch where the stack
+/// keeps them so; others at each use, for backward in backward.
+const QuantizedOperand& forward_weight(RoleDraft& d, ChunkParameters& p, const Linear& l) {
+  QuantizedOperand& w = p.quantized(l.weight);
+  const bool kept = d.rules().quantized.keeps_weights && !d.plan().shards_weights();
+  if (kept && w.rows != kNone) return w;
+  return w = quantize(d, {.source = p.slots(l.weight).weight,
+                          .role = OperandRole::weight,
+                          .layouts = kept ? Layouts::both : Layouts::rows,
+                          .kept = kept,
+                          .module = l.module});
+}
+
+ProductOperands with_weight(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc) {
+  if (!l.quantized) return {.left = dc, .right = p.slots(l.weight).weight, .scales = {}};
+  QuantizedOperand& w = p.quantized(l.weight);
+  if (!d.rules().quantized.keeps_weights || d.plan().shards_weights()) {
+    const QuantizedOperand again = quantize(d, {.source = p.slots(l.weight).weight,
+                                                .role = OperandRole::weight,
+                                                .layouts = Layouts::columns,
+                                                .known_amax = w.amax,
+                                                .module = l.module});
+    w.columns = again.columns;
+    w.column_scales = again.column_scales;
+  }
+  ProductOperands o{.left = dc, .right = w.columns, .scales = {}};
+  add_scales(o, w.column_scales);
+  return o;
 }
 
 }  // namespace
@@ -80,7 +129,7 @@ GradientTarget gradient_target(RoleDraft& d, ChunkParameters& p, ParameterId id)
     return {.slot = s.grad, .accumulate = p.gradient_attr(d, id) != kOverwrite, .direct = true};
   }
   if (!splits_gemm_gradient(d)) return {.slot = s.grad, .accumulate = true};
-  const Dtype half = d.plan().compute == Dtype::tf32 ? Dtype::fp32 : d.plan().compute;
+  const Dtype half = d.plan().multiplied();
   return {.slot = d.tensor("weight_grad", d.slot(s.grad).elements, half, Category::grads),
           .accumulate = false};
 }
@@ -117,21 +166,55 @@ SlotId reduce_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t wid
   return part;
 }
 
-SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId a,
+LinearInput kept_input(RoleDraft& d, const Linear& l, SlotId x, MadeBy made_by) {
+  if (!l.quantized) return {.shard = x, .full = kNone, .quantized = {}};
+  const bool sp = d.plan().sequence_parallel;
+  return {.quantized =
+              quantize(d, {.source = x,
+                           .layouts = sp && scales_whole_tensors(d) ? Layouts::rows : Layouts::both,
+                           .made_by = made_by,
+                           .row_shard = sp,
+                           .module = l.module})};
+}
+
+LinearInput column_input(RoleDraft& d, const LayerSizes& z, const Linear& l, SlotId x,
+                         MadeBy made_by) {
+  LinearInput in = kept_input(d, l, x, made_by);
+  in.full = gather_rows(d, z, l.quantized ? in.quantized.rows : x, l.in);
+  return in;
+}
+
+LinearInput row_input(RoleDraft& d, const Linear& l, SlotId x, MadeBy made_by) {
+  if (!l.quantized) return {.shard = x, .full = x, .quantized = {}};
+  LinearInput in{.quantized = quantize(d, {.source = x, .made_by = made_by, .module = l.module})};
+  in.full = in.quantized.rows;
+  return in;
+}
+
+SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& l, const LinearInput& a,
                       std::string_view name) {
   p.before_use(d, l.weight);
-  const std::int64_t rows = d.slot(a).elements / l.in;
-  const SlotId c = d.tensor(name, rows * l.out, d.slot(a).dtype);
-  OperandList in{a, p.slots(l.weight).weight};
+  const std::int64_t rows = d.slot(a.full).elements / l.in;
+  ProductOperands o{.left = a.full, .right = p.slots(l.weight).weight, .scales = {}};
+  if (l.quantized) {
+    const QuantizedOperand& w = forward_weight(d, p, l);
+    o.right = w.rows;
+    add_scales(o, a.quantized.row_scales);
+    add_scales(o, w.row_scales);
+  }
+  const Dtype act = l.quantized ? d.plan().multiplied() : d.slot(a.full).dtype;
+  const SlotId c = d.tensor(name, rows * l.out, act);
+  OperandList in{o.left, o.right};
   std::uint16_t attr = kAttrNone;
   if (l.has_bias) {
     p.before_use(d, l.bias);
     in.push_back(p.slots(l.bias).weight);
     attr = kHasBias;
   }
-  d.kernel(
+  product(
+      d,
       {.kernel = Kernel::gemm_fwd, .dims = {rows, l.out, l.in}, .attr = attr, .module = l.module},
-      in, {c});
+      in, o.scales, c);
   return c;
 }
 
@@ -162,19 +245,19 @@ Stream reduction_stream(const RoleDraft& d) {
 }
 
 /// Gradients of side-by-side layers, each reduced on its own and then added.
-SlotId separate_input_gradients(RoleDraft& d, ChunkParameters& p, const LayerSizes& z,
-                                const Linear& l, SlotId dc) {
+SlotId separate_input_gradients(RoleDraft& d, const LayerSizes& z, const Linear& l,
+                                const ProductOperands& o) {
   const std::int64_t width = l.out / l.parts;
   SlotId sum = kNone;
   for (int part = 0; part < l.parts; ++part) {
-    const SlotId weight =
-        d.view(p.slots(l.weight).weight, "weight_part", part * width * l.in, width * l.in);
+    const SlotId weight = d.view(o.right, "weight_part", part * width * l.in, width * l.in);
     d.slot(weight).param = kNone;
     const SlotId da = d.tensor("dgrad", z.rows * l.in, z.act);
-    d.kernel({.kernel = Kernel::gemm_dgrad,
-              .dims = {z.rows, width, l.in, part * width, l.out},
-              .module = l.module},
-             {dc, weight}, {da});
+    product(d,
+            {.kernel = Kernel::gemm_dgrad,
+             .dims = {z.rows, width, l.in, part * width, l.out},
+             .module = l.module},
+            {o.left, weight}, o.scales, da);
     d.collective({.comm = d.comm("tp"), .module = l.module}, da, da, z.rows * l.in);
     if (sum != kNone)
       d.kernel({.kernel = Kernel::add, .dims = {z.rows * l.in}, .module = l.module}, {da, sum},
@@ -190,22 +273,45 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
                        const ColumnBackward& in) {
   const bool sp = d.plan().sequence_parallel;
   const bool separate = l.parts > 1 && !sp && d.comm("tp") != kNone;
-  SlotId full = in.gathered != kNone ? in.gathered : in.input;
+  QuantizedOperand dc{.rows = in.output_grad, .columns = in.output_grad};
+  if (l.quantized)
+    dc = quantize(d, {.source = in.output_grad,
+                      .role = OperandRole::gradient,
+                      .made_by = in.grad_made_by,
+                      .module = l.module});
+  const SlotId shard = !l.quantized ? in.input.shard
+                       : sp         ? gathered_for_backward(d, in.input.quantized)
+                                    : in.input.quantized.columns;
+  const bool gathers = sp && (l.quantized || !d.rules().keep_gathered_input);
+  SlotId full = sp && !gathers ? in.input.full : shard;
   std::optional<BesideCompute> gather;
-  if (sp && in.gathered == kNone) {
-    full = d.tensor("gathered", z.rows * l.in, d.slot(in.input).dtype);
+  if (gathers) {
+    full = d.tensor("gathered", z.rows * l.in, d.slot(shard).dtype);
     if (beside_compute(d)) gather.emplace(d, "gathered_again");
     d.collective({.collective = Collective::all_gather,
                   .reduce = ReduceOp::none,
                   .comm = d.comm("tp"),
                   .stream = reduction_stream(d),
                   .module = l.module},
-                 in.input, full, z.rows * l.in);
+                 shard, full, z.rows * l.in);
     if (gather) gather->finish();
   }
-  const SlotId da = separate ? separate_input_gradients(d, p, z, l, in.output_grad)
-                             : input_gradient(d, p, l, in.output_grad, z.act);
-  if (gather) gather->await({in.input, full});
+  ProductOperands of_input = with_weight(d, p, l, dc.rows);
+  add_scales(of_input, dc.row_scales);
+  const SlotId da = separate ? separate_input_gradients(d, z, l, of_input)
+                             : input_gradient(d, l, of_input, z.act);
+  if (gather) gather->await({shard, full});
+  // A reduction beside the weight gradient is issued before it; one that blocks stands behind both
+  // products of the layer's backward.
+  const auto parameter_gradients = [&] {
+    if (l.quantized && gathers && scales_whole_tensors(d)) full = other_layout(d, full, l.module);
+    ProductOperands of_weight{.left = dc.columns, .right = full, .scales = {}};
+    add_scales(of_weight, dc.column_scales);
+    if (l.quantized) add_scales(of_weight, in.input.quantized.column_scales);
+    weight_gradient(d, p, l, of_weight);
+    bias_gradient(d, p, l, in.output_grad);
+  };
+  if (!beside_compute(d)) parameter_gradients();
   SlotId result = da;
   std::optional<BesideCompute> reduction;
   if (d.comm("tp") != kNone && !separate) {
@@ -218,16 +324,56 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
                  da, result, z.rows * l.in);
     if (reduction) reduction->finish();
   }
-  weight_gradient(d, p, l, in.output_grad, full);
-  bias_gradient(d, p, l, in.output_grad);
+  if (beside_compute(d)) parameter_gradients();
   if (reduction) reduction->await({da, result});
   return result;
 }
 
+namespace {
+
+/// (Ts, N) -> (T, N), quantised before it is gathered.
+QuantizedOperand gathered_gradient(RoleDraft& d, const LayerSizes& z, const Linear& l, SlotId dc) {
+  const bool sp = d.plan().sequence_parallel;
+  if (!l.quantized) {
+    const SlotId full = gather_rows(d, z, dc, l.out);
+    return {.rows = full, .columns = full};
+  }
+  const bool copies_later = sp && scales_whole_tensors(d);
+  QuantizedOperand g = quantize(d, {.source = dc,
+                                    .role = OperandRole::gradient,
+                                    .layouts = copies_later ? Layouts::rows : Layouts::both,
+                                    .made_by = MadeBy::elementwise,
+                                    .row_shard = sp,
+                                    .module = l.module});
+  if (!sp) return g;
+  const SlotId columns = g.columns;
+  g.rows = gather_rows(d, z, g.rows, l.out);
+  g.columns = copies_later ? other_layout(d, g.rows, l.module) : gather_rows(d, z, columns, l.out);
+  return g;
+}
+
+}  // namespace
+
 SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
                     const RowBackward& in) {
-  const SlotId da = input_gradient(d, p, l, in.output_grad, z.act);
-  weight_gradient(d, p, l, in.output_grad, in.input);
+  const QuantizedOperand dc = gathered_gradient(d, z, l, in.output_grad);
+  ProductOperands of_input = with_weight(d, p, l, dc.rows);
+  add_scales(of_input, dc.row_scales);
+  const SlotId da = input_gradient(d, l, of_input, z.act);
+  ProductOperands of_weight{.left = dc.columns,
+                            .right = l.quantized ? in.input.quantized.columns : in.input.shard,
+                            .scales = {}};
+  add_scales(of_weight, dc.column_scales);
+  if (l.quantized) add_scales(of_weight, in.input.quantized.column_scales);
+  weight_gradient(d, p, l, of_weight);
+  return da;
+}
+
+SlotId replicated_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
+                           const ReplicatedBackward& in) {
+  const SlotId da = input_gradient(
+      d, l, {.left = in.output_grad, .right = p.slots(l.weight).weight, .scales = {}}, z.act);
+  weight_gradient(d, p, l, {.left = in.output_grad, .right = in.input, .scales = {}});
   return da;
 }
 

@@ -10,6 +10,7 @@
 
 #include "plan/layer_sizes.h"
 #include "plan/parameters.h"
+#include "plan/quantized_operand.h"
 
 namespace windtunnel {
 
@@ -20,7 +21,21 @@ struct Linear {
   std::int64_t in = 0, out = 0;  // K and N of this rank
   Module module = Module::mlp;
   int parts = 1;  // separate layers side by side whose input gradients are reduced one by one
+  bool quantized = false;  // its products are in the plan's narrow compute type
 };
+
+/// What a linear layer's forward read, as its backward finds it.
+struct LinearInput {
+  SlotId shard = kNone;        // (Ts, K) column-parallel, (T, K) row-parallel; wide products
+  SlotId full = kNone;         // (T, K): what forward multiplied
+  QuantizedOperand quantized;  // of the shard
+};
+/// Gathers a column-parallel input under sequence parallel, quantised where the products are.
+LinearInput column_input(RoleDraft& d, const LayerSizes& z, const Linear& linear, SlotId x,
+                         MadeBy made_by);
+/// The same without the gather: what backward reads, made again of a recomputed input.
+LinearInput kept_input(RoleDraft& d, const Linear& linear, SlotId x, MadeBy made_by);
+LinearInput row_input(RoleDraft& d, const Linear& linear, SlotId x, MadeBy made_by);
 
 /// (Ts, width) -> (T, width): all-gather under sequence parallel, else the slot itself.
 SlotId gather_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t width);
@@ -29,23 +44,35 @@ SlotId gather_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t wid
 SlotId reduce_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t width);
 
 /// C = A W^T + bias. Names the output.
-SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& linear, SlotId a,
+SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& linear, const LinearInput& a,
                       std::string_view name);
 
 /// Column-parallel backward: dC (T, N) and the saved input (Ts, K) -> dA (Ts, K), reduced; the
-/// weight and bias gradients are accumulated. `gathered` is the kept gathered input or kNone.
+/// weight and bias gradients are accumulated.
 struct ColumnBackward {
-  SlotId output_grad = kNone, input = kNone, gathered = kNone;
+  SlotId output_grad = kNone;
+  LinearInput input;
+  MadeBy grad_made_by = MadeBy::other;
 };
 SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& linear,
                        const ColumnBackward& in);
 
-/// Row-parallel backward: dC (T, N) and the saved input (T, K) -> dA (T, K).
+/// Row-parallel backward: dC (Ts, N), gathered under sequence parallel, and the saved input (T, K)
+/// -> dA (T, K).
 struct RowBackward {
-  SlotId output_grad = kNone, input = kNone;
+  SlotId output_grad = kNone;
+  LinearInput input;
 };
 SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& linear,
                     const RowBackward& in);
+
+/// Backward of a layer that is whole on every rank, of this rank's rows: dC (Ts, N) and the input
+/// (Ts, K) -> dA (Ts, K); no transfers.
+struct ReplicatedBackward {
+  SlotId output_grad = kNone, input = kNone;
+};
+SlotId replicated_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z,
+                           const Linear& linear, const ReplicatedBackward& in);
 
 /// Drafts a weight gradient, or puts it off.
 void put_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& gradient);

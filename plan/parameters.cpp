@@ -21,15 +21,18 @@ LocalShape local_shape(const Param& p, int tp) {
 }
 
 /// fully_shard cuts every parameter by its first dimension, padded to a multiple of the shard
-/// group (_fsdp_param.py); flat parameters are padded once.
-std::int64_t padded_elements(const RoleDraft& d, const Param& p) {
+/// group (_fsdp_param.py); flat parameters align each but the last and are padded once.
+std::int64_t padded_elements(const RoleDraft& d, const Param& p, bool last) {
   const LocalShape local = local_shape(p, d.plan().tp);
+  const ShardedUnitRules& rules = d.rules().units;
   const int group = p.is_parted() ? d.plan().expert_replicas() : d.plan().shard_degree;
-  const std::int64_t ways = d.rules().units.pads_each_parameter ? group : 1;
-  const auto padded = [ways](std::int64_t n) { return (n + ways - 1) / ways * ways; };
-  if (p.experts > 1)
-    return padded(p.held) * local.rows * local.columns;  // (experts, rows, columns)
-  return padded(local.rows) * local.columns;
+  const std::int64_t ways = rules.pads_each_parameter ? group : 1;
+  const auto cut = [ways](std::int64_t n) { return (n + ways - 1) / ways * ways; };
+  const std::int64_t padded = p.experts > 1  // (experts, rows, columns)
+                                  ? cut(p.held) * local.rows * local.columns
+                                  : cut(local.rows) * local.columns;
+  const std::int64_t aligned = last ? 1 : rules.aligned_bytes * 8 / bits_of(d.plan().multiplied());
+  return aligned > 1 ? (padded + aligned - 1) / aligned * aligned : padded;
 }
 
 int unit_key(const RoleDraft& d, const ParameterRequest& r) {
@@ -53,6 +56,7 @@ ParameterId ChunkParameters::declare(ParameterRequest request) {
 
 void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
   slots_.resize(requests_.size());
+  quantized_.resize(requests_.size());
   bucket_of_.assign(requests_.size(), 0);
   offset_.assign(requests_.size(), 0);
   drafted_.assign(requests_.size(), 0);
@@ -112,8 +116,8 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
     b.module = key == kHeadUnit ? Module::head : Module::embedding;
   for (const ParameterId id : members) {
     const Param& p = requests_[id].param;
-    b.elements +=
-        d.plan().shards_weights() ? padded_elements(d, p) : local_elements(p, d.plan().tp);
+    b.elements += d.plan().shards_weights() ? padded_elements(d, p, id == members.back())
+                                            : local_elements(p, d.plan().tp);
     b.waiting += requests_[id].contributions;
   }
   b.parted = requests_[members.front()].param.is_parted();
@@ -177,11 +181,17 @@ void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& s
   b.master = plan.master == Dtype::none
                  ? b.weight_shard
                  : d.static_slot("master" + suffix, shard, plan.master, Category::master_weights);
-  if (plan.optimizer == OptimizerKind::adamw) {
+  if (plan.optimizer == OptimizerKind::adamw || plan.optimizer == OptimizerKind::adam8bit) {
     b.momentum =
         d.static_slot("adam_m" + suffix, shard, plan.optimizer_states, Category::optimizer_states);
     b.variance =
         d.static_slot("adam_v" + suffix, shard, plan.optimizer_states, Category::optimizer_states);
+    // bitsandbytes optim/optimizer.py: blockwise, a scale in fp32 for each 256 of either state.
+    constexpr std::int64_t kStateBlock = 256;
+    if (plan.optimizer == OptimizerKind::adam8bit)
+      b.state_scales =
+          d.static_slot("state_scales" + suffix, 2 * ((shard + kStateBlock - 1) / kStateBlock),
+                        Dtype::fp32, Category::optimizer_states);
   }
 }
 
@@ -200,7 +210,7 @@ void ChunkParameters::make_views(RoleDraft& d, Bucket& b) {
                               : d.view(b.grads, grad, offset, n);
     if (d.rules().half_grads == HalfGrads::kept && plan.grads == Dtype::fp32 &&
         bits_of(plan.compute) < 32) {
-      s.half_grad = d.static_slot(r.name + ".half_grad", n, plan.compute, Category::grads);
+      s.half_grad = d.static_slot(r.name + ".half_grad", n, plan.multiplied(), Category::grads);
       d.slot(s.half_grad).param = param;
     }
     for (const SlotId part : {s.weight, s.grad}) {

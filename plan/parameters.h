@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "plan/bucket.h"
+#include "plan/quantized_operand.h"
 #include "plan/role_draft.h"
 
 namespace windtunnel {
@@ -39,6 +40,7 @@ struct DeferredWeightGrad {
   std::int64_t groups = 0;       // experts side by side; 0: a product of its own
   Module module = Module::mlp;
   SlotId output_grad = kNone, input = kNone;
+  OperandList scales;  // of their blocks
   std::int16_t layer = -1;
 };
 
@@ -49,6 +51,8 @@ class ChunkParameters {
   void lay_out(RoleDraft& draft, bool one_bucket);
 
   const ParameterSlots& slots(ParameterId id) const { return slots_[id]; }
+  /// The weight in the narrow type its products take, once it was quantised.
+  QuantizedOperand& quantized(ParameterId id) { return quantized_[id]; }
   const ParameterRequest& request(ParameterId id) const { return requests_[id]; }
   std::size_t size() const { return requests_.size(); }
   std::vector<Bucket>& buckets() { return buckets_; }
@@ -84,6 +88,7 @@ class ChunkParameters {
 
   std::vector<ParameterRequest> requests_;
   std::vector<ParameterSlots> slots_;
+  std::vector<QuantizedOperand> quantized_;
   std::vector<std::size_t> bucket_of_;
   std::vector<std::int64_t> offset_;  // in the bucket
   std::vector<int> drafted_;          // contributions, per parameter

@@ -52,6 +52,9 @@ const PresetDefaults& defaults_of(Preset preset) {
 
 AttentionKernel default_attention_kernel(const Scenario& s, AttentionKind attention) {
   if (attention == AttentionKind::unfused) return AttentionKernel::fused;
+  // llm-foundry's benchmarks run the Triton kernel of the first FlashAttention
+  // (mosaicml/llm-foundry scripts/train/benchmarking/submit_benchmarks.py, attn_impl).
+  if (s.stack.framework.find("composer") != std::string::npos) return AttentionKernel::flash1;
   const std::string& device = s.cluster.device;
   if (has_prefix(device, "b") || has_prefix(device, "gb")) return AttentionKernel::cudnn;
   const bool hopper = has_prefix(device, "h") || has_prefix(device, "gh");

@@ -7,6 +7,7 @@
 #include "plan/layer_split.h"
 #include "plan/preset_defaults.h"
 #include "plan/resolve_experts.h"
+#include "plan/resolve_quantization.h"
 #include "plan/resolve_sharding.h"
 #include "plan/resolver.h"
 
@@ -65,10 +66,11 @@ void resolve_order(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::s
 
 /// Consecutive micro-batches a chunk runs before the next chunk. PyTorch's rounds of pp or more
 /// micro-batches for its interleaved zero-bubble schedule (schedules.py, ScheduleInterleaved1F1B).
-int default_group(const ResolvedPlan& p) {
-  if (p.schedule != ScheduleKind::zb_h1) return p.pp;
+int default_group(const FrameworkRules& rules, const ResolvedPlan& p) {
   const std::int64_t rounds = std::max<std::int64_t>(1, p.micro_batches / p.pp);
-  return static_cast<int>(std::max<std::int64_t>(1, p.micro_batches / rounds));
+  const bool in_rounds = p.schedule == ScheduleKind::zb_h1 || rules.rounds_of_micro_batches;
+  return in_rounds && p.micro_batches % rounds == 0 ? static_cast<int>(p.micro_batches / rounds)
+                                                    : p.pp;
 }
 
 void resolve_schedule_kind(const SchedulePart& part, Resolver& r, ResolvedPlan& p,
@@ -119,7 +121,7 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
   const SchedulePart& part = s.plan.schedule;
   resolve_schedule_kind(part, r, p, preset);
   p.micro_batch_group = r.take("plan.schedule.micro_batch_group", part.micro_batch_group,
-                               default_group(p), "computed (pp)");
+                               default_group(rules, p), "computed (pp)");
   const int chunks = p.pp * p.virtual_stages;
   const bool countable = static_cast<std::int64_t>(chunks) * p.micro_batches <= kMostPasses;
   if (!countable) {
@@ -148,32 +150,40 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
   }
 }
 
-void resolve_precision(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
+void resolve_precision(const Scenario& s, const FrameworkRules& rules, Resolver& r, ResolvedPlan& p,
+                       const std::string& preset) {
   const PrecisionPart& part = s.plan.precision;
   p.compute = r.take("plan.precision.compute", part.compute, Dtype::bf16, preset);
-  const bool half = p.compute == Dtype::bf16 || p.compute == Dtype::fp16;
-  const Dtype full = p.compute == Dtype::tf32 ? Dtype::fp32 : p.compute;
+  resolve_quantization(s, rules, r, p);
+  const Dtype full = p.multiplied();
+  const bool half = bits_of(full) == 16;
   // PyTorch's FSDP shards the fp32 parameters and casts what it gathers.
   const bool fsdp = s.plan.preset == Preset::fsdp1 || s.plan.preset == Preset::fsdp2;
   const bool casts = half && fsdp && p.shards_weights();
-  p.params = r.take("plan.precision.params", part.params,
-                    casts  ? Dtype::fp32
-                    : half ? p.compute
-                           : full,
-                    preset);
+  p.params = r.take("plan.precision.params", part.params, casts ? Dtype::fp32 : full, preset);
   const bool half_grads =
       p.compute == Dtype::fp16 && !defaults_of(s.plan.preset).fp32_grads_with_fp16;
   const bool no_fp32_grads = s.stack.framework.find("aleph alpha") != std::string::npos;
+  // llm-foundry's FSDP reduces in the compute type (mixed_precision: PURE).
+  const bool pure = s.stack.framework.find("composer") != std::string::npos;
   p.grads = r.take("plan.precision.grads", part.grads,
-                   half && !half_grads && !no_fp32_grads ? Dtype::fp32
-                   : half                                ? p.compute
-                                                         : full,
-                   preset);
+                   half && !half_grads && !no_fp32_grads && !pure ? Dtype::fp32 : full, preset);
   const bool wide = bits_of(p.params) >= 32;
   p.master = r.take("plan.precision.master", part.master, half && !wide ? Dtype::fp32 : Dtype::none,
                     preset);
+  const bool eight = s.plan.optimizer == OptimizerKind::adam8bit;
+  p.loss_scaling = r.take("plan.precision.loss_scaling", part.loss_scaling,
+                          p.compute == Dtype::fp16, "computed (compute type)");
   p.optimizer_states = r.take("plan.precision.optimizer_states", part.optimizer_states,
-                              half ? Dtype::fp32 : full, preset);
+                              eight  ? Dtype::fp8
+                              : half ? Dtype::fp32
+                                     : full,
+                              eight ? "plan.optimizer" : preset);
+  if (eight && p.optimizer_states != Dtype::fp8)
+    r.error(
+        "plan.precision.optimizer_states",
+        std::string("adam8bit keeps its states in 8 bits, not in ") + name_of(p.optimizer_states),
+        "leave optimizer_states out, or optimizer: adamw");
 }
 
 void resolve_kernels(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
@@ -181,11 +191,28 @@ void resolve_kernels(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
   p.attention_kernel = r.take("plan.kernels.attention", s.plan.attention_kernel,
                               default_attention_kernel(s, p.attention), "stack date and device");
   p.norm_kernel = r.take("plan.kernels.norm", s.plan.norm_kernel, NormKernel::fused, preset);
-  p.cross_entropy =
-      r.take("plan.logits.cross_entropy", s.plan.cross_entropy, CrossEntropyKind::plain, preset);
-  p.logits_fp32 = r.take("plan.logits.fp32", s.plan.logits_fp32, true, preset);
+  // llm-foundry's loss is FlashAttention's fused one on the logits as they are
+  // (models/mpt/modeling_mpt.py, fused_crossentropy).
+  const bool composer = s.stack.framework.find("composer") != std::string::npos;
+  const CrossEntropyKind loss = composer ? CrossEntropyKind::fused : CrossEntropyKind::plain;
+  p.cross_entropy = r.take("plan.logits.cross_entropy", s.plan.cross_entropy, loss, preset);
+  p.logits_fp32 = r.take("plan.logits.fp32", s.plan.logits_fp32, !composer, preset);
   p.compile = r.take("plan.compile", s.plan.compile, false, preset);
   p.optimizer = r.take("plan.optimizer", s.plan.optimizer, OptimizerKind::adamw, preset);
+}
+
+void resolve_graphs(const Scenario& s, const FrameworkRules& rules, Resolver& r, ResolvedPlan& p,
+                    const std::string& preset) {
+  if (!r.take("plan.cuda_graphs", s.plan.cuda_graphs, false, preset)) return;
+  p.graphs = rules.graphs;
+  if (p.graphs == GraphScope::none) {
+    r.error("plan.cuda_graphs", rules.name + " of this date captures no graphs in training",
+            "docs/host_effects.md has the stacks that do, and since when");
+    return;
+  }
+  const bool layer = p.graphs == GraphScope::layer;
+  r.note("plan.cuda_graphs.scope", std::string(layer ? "layer" : "iteration"),
+         "framework rule " + rules.name);
 }
 
 void resolve_recompute(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
@@ -268,10 +295,11 @@ ResolvedScenario resolve(const Scenario& s) {
       r.take("plan.sequence_parallel", s.plan.sequence_parallel, false, preset) && p.tp > 1;
   resolve_schedule(s, out.rules, r, p, preset);
   resolve_sharding(s, out.rules, r, p, preset);
-  resolve_experts(s, r, p, preset);
   resolve_recompute(s, r, p, preset);
-  resolve_precision(s, r, p, preset);
+  resolve_precision(s, out.rules, r, p, preset);
   resolve_kernels(s, r, p, preset);
+  resolve_graphs(s, out.rules, r, p, preset);
+  resolve_experts(s, r, p, preset);
   resolve_overlap(s, r, p, preset);
   const std::int64_t multiple = std::max<std::int64_t>(1, out.rules.vocab_multiple) * p.tp;
   const std::int64_t padded = (s.model.vocab + multiple - 1) / multiple * multiple;
@@ -285,6 +313,10 @@ ResolvedScenario resolve(const Scenario& s) {
   if (!out.rules.known) {
     out.assumptions.push_back("stack.framework '" + s.stack.framework +
                               "' is not known: generic rules");
+  }
+  if (p.loss_scaling && p.compute != Dtype::fp16) {
+    out.assumptions.push_back(std::string("loss scaling with ") + name_of(p.compute) +
+                              " compute is lowered as asked; only fp16 needs it");
   }
   if (out.rules.slowdown_sigma > 0) {
     out.assumptions.push_back("runs like this under " + out.rules.name +

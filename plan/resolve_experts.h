@@ -9,7 +9,8 @@
 
 namespace windtunnel {
 
-/// Precondition: degrees, sharding and sequence parallelism of `plan` are resolved.
+/// Precondition: degrees, sharding, sequence parallelism, precision and graphs of `plan` are
+/// resolved.
 void resolve_experts(const Scenario& scenario, Resolver& resolver, ResolvedPlan& plan,
                      const std::string& preset);
 

@@ -46,6 +46,9 @@ struct ResolvedPlan {
   RecomputeLayers recompute_layers;
   Dtype compute = Dtype::bf16, params = Dtype::bf16, grads = Dtype::fp32, master = Dtype::fp32,
         optimizer_states = Dtype::fp32;
+  ScalingRecipe scaling = ScalingRecipe::none;  // of products narrower than 16 bits
+  bool transposed_operands = false;  // such products read both operands along the inner dimension
+  bool loss_scaling = false;
   OptimizerKind optimizer = OptimizerKind::adamw;
   AttentionKind attention = AttentionKind::flash;
   AttentionKernel attention_kernel = AttentionKernel::flash2;
@@ -54,6 +57,7 @@ struct ResolvedPlan {
   CrossEntropyKind cross_entropy = CrossEntropyKind::plain;
   bool logits_fp32 = true;
   bool compile = false;
+  GraphScope graphs = GraphScope::none;
   std::int64_t vocab_padded = 0;
 
   bool recomputes(RecomputeModule module) const;
@@ -73,8 +77,14 @@ struct ResolvedPlan {
   int replicas() const { return dp / shard_degree; }
   /// Ranks that hold the same experts.
   int expert_replicas() const { return dp / expert_dp; }
-  /// The type weights are multiplied in.
-  Dtype multiplied() const { return compute == Dtype::tf32 ? Dtype::fp32 : compute; }
+  /// The type of activations and of gathered weights: what the operands of products narrower than
+  /// 16 bits are quantised from, and the operands of all others.
+  Dtype multiplied() const {
+    if (compute == Dtype::tf32) return Dtype::fp32;
+    return quantizes() ? Dtype::bf16 : compute;
+  }
+  /// Products of the transformer layers are narrower than 16 bits.
+  bool quantizes() const { return bits_of(compute) < 16; }
 };
 
 struct ResolvedScenario {

@@ -23,6 +23,8 @@ bool accumulates(const KernelSpec& spec, int index) {
     case Kernel::gemm_wgrad:
     case Kernel::grouped_wgrad:
       return (spec.attr & kAccumulate) != 0;
+    case Kernel::update_loss_scale:
+      return true;
     case Kernel::adamw:
       return index < 3;
     case Kernel::sgd:
@@ -108,7 +110,10 @@ SlotId RoleDraft::view(SlotId parent, std::string_view name, std::int64_t offset
 
 void RoleDraft::kernel(const KernelSpec& spec, const OperandList& inputs,
                        const OperandList& outputs) {
-  Shape shape{.kernel = spec.kernel, .attr = spec.attr, .variant = spec.variant, .dims = spec.dims};
+  Shape shape{.kernel = spec.kernel,
+              .attr = static_cast<std::uint16_t>(spec.attr | (spec.continues ? kContinues : 0)),
+              .variant = spec.variant,
+              .dims = spec.dims};
   for (const SlotId id : inputs) shape.bytes_read += slot(id).bytes();
   int index = 0;
   for (const SlotId id : outputs) {
@@ -117,6 +122,7 @@ void RoleDraft::kernel(const KernelSpec& spec, const OperandList& inputs,
   }
   shape.bytes_read += spec.extra_bytes;
   if (spec.kernel == Kernel::hand_over) shape.bytes_read = shape.bytes_written = 0;
+  if (spec.continues && inputs.size() > 0) shape.bytes_read -= slot(*inputs.begin()).bytes();
   if (inputs.size() > 0) shape.in = slot(*inputs.begin()).dtype;
   if (outputs.size() > 0) shape.out = slot(*outputs.begin()).dtype;
   // tf32 is how fp32 tensors are multiplied, not how they are stored.
@@ -131,7 +137,7 @@ void RoleDraft::kernel(const KernelSpec& spec, const OperandList& inputs,
           .module = spec.module,
           .when = spec.when,
           .recompute = recompute,
-          .launches = static_cast<std::uint8_t>(spec.launches),
+          .launches = static_cast<std::uint8_t>(spec.continues ? 0 : spec.launches),
           .inputs = inputs.size(),
           .layer = layer,
           .shape = writer.shape(shape)};

@@ -22,6 +22,7 @@ struct KernelSpec {
   Module module = Module::none;
   std::uint8_t variant = 0;
   int launches = 1;
+  bool continues = false;  // part of the kernel before, which has the first input on chip
   Stream stream = Stream::compute;
   When when = When::always;
   std::int64_t extra_bytes =
@@ -35,6 +36,12 @@ struct TransferSpec {
   Stream stream = Stream::compute;
   Module module = Module::none;
   When when = When::always;
+};
+
+/// Where the kernels of a pass leave the largest magnitudes that scale 8-bit operands.
+struct AmaxBuffer {
+  SlotId slot = kNone;
+  std::int64_t used = 0;
 };
 
 class RoleDraft {
@@ -88,8 +95,10 @@ class RoleDraft {
   std::int16_t layer = -1;
   std::int16_t chunk = -1;
   bool recompute = false;
-  std::set<SlotId> placed_by_hand;   // taken and given back by drafted ops
-  std::set<SlotId> taken_elsewhere;  // frame slots that another chunk's segment takes
+  AmaxBuffer amaxes;
+  SlotId loss_scale = kNone, found_inf = kNone;  // plan/loss_scaling.h; kNone: not scaled
+  std::set<SlotId> placed_by_hand;               // taken and given back by drafted ops
+  std::set<SlotId> taken_elsewhere;              // frame slots that another chunk's segment takes
 };
 
 }  // namespace windtunnel

@@ -106,17 +106,15 @@ void ShardedUnits::end_forward() {
 
 void ShardedUnits::end_backward() {
   if (!active()) return;
-  if (d_.plan().accumulates_whole()) {
-    for (std::size_t unit = 0; unit < s_.units.size(); ++unit) {
-      if (stays(unit)) release(unit, When::last_micro_batch);
-    }
-    reduce_whole_gradients();
-  }
-  const When when = reduce_when();
-  if (s_.in_flight)
-    await_reduction(d_, parameters_.buckets()[*s_.in_flight], {.when = when, .shards = true});
-  s_.in_flight.reset();
+  await_last_reduction();
   free_released(0);
+}
+
+void ShardedUnits::await_last_reduction() {
+  if (!s_.in_flight) return;
+  await_reduction(d_, parameters_.buckets()[*s_.in_flight],
+                  {.when = reduce_when(), .shards = true});
+  s_.in_flight.reset();
 }
 
 void ShardedUnits::enter(int part) {
@@ -204,6 +202,7 @@ void ShardedUnits::issue(std::size_t unit) {
   const bool from_kept = b.kept_part != kNone && !s_.forward;
   const int ways = from_kept ? d_.plan().reshard_after_forward : b.ways;
   const SlotId source = from_kept ? b.kept_part : b.weight_shard;
+  if (from_kept && u.kept != kNone) d_.wait(u.kept, stream);
   const bool casts = d_.slot(source).dtype != d_.slot(whole).dtype;
   SlotId own = source;
   if (casts || whole == u.buffer || ways == 1) {
@@ -277,6 +276,9 @@ void ShardedUnits::keep_part(std::size_t unit) {
   d_.slot(own).dp_stride = n;
   d_.slot(own).dp_ways = ways;
   d_.kernel({.kernel = Kernel::copy, .dims = {n}, .module = b.module}, {own}, {b.kept_part});
+  if (gather_stream() == Stream::compute) return;
+  s_.units[unit].kept = d_.event("part_kept", false);
+  d_.record(s_.units[unit].kept, Stream::compute);
 }
 
 void ShardedUnits::release(std::size_t unit, When when) {
@@ -345,7 +347,11 @@ void ShardedUnits::reduce_whole_gradients() {
         {.comm = d_.comm("tp"), .module = Module::optimizer, .when = When::last_micro_batch}, grad,
         grad, d_.slot(grad).elements);
   }
-  for (std::size_t unit = s_.units.size(); unit-- > 0;) reduce(unit);
+  for (std::size_t unit = s_.units.size(); unit-- > 0;) {
+    if (stays(unit)) release(unit, When::last_micro_batch);
+    reduce(unit);
+  }
+  await_last_reduction();
 }
 
 }  // namespace windtunnel

@@ -41,6 +41,8 @@ class ShardedUnits {
   /// Before and after the ops of a part.
   void enter(int part);
   void leave(int part);
+  /// Of pipeline stages, behind the last backward: units are let go and reduced, the last first.
+  void reduce_whole_gradients();
 
   /// A unit on its way through one pass.
   struct Unit {
@@ -50,7 +52,7 @@ class ShardedUnits {
     bool issued = false;    // its gather
     bool whole = false;     // it can be used
     SlotId buffer = kNone;  // what it was gathered into, where that is not the weights themselves
-    std::uint32_t copied = kNone, released = kNone;  // events
+    std::uint32_t copied = kNone, released = kNone, kept = kNone;  // events
   };
   /// How far drafting has come: kept after forward, so that backward can be drafted in several
   /// ways.
@@ -87,7 +89,7 @@ class ShardedUnits {
   void release(std::size_t unit, When when);
   void free_released(std::size_t at_most);
   void reduce(std::size_t unit);
-  void reduce_whole_gradients();
+  void await_last_reduction();
 
   RoleDraft& d_;
   ChunkParameters& parameters_;

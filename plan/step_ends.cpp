@@ -5,6 +5,7 @@
 
 #include "plan/bucket_reduction.h"
 #include "plan/liveness.h"
+#include "plan/loss_scaling.h"
 
 namespace windtunnel {
 
@@ -76,27 +77,35 @@ SlotId optimizer_gradient(RoleDraft& d, const Bucket& b) {
   return wide;
 }
 
+/// Scales of 8-bit states: read and written.
+std::int64_t block_scale_bytes(const RoleDraft& d, const Bucket& b) {
+  return b.state_scales == kNone ? 0 : 2 * d.slot(b.state_scales).bytes();
+}
+
 void update(RoleDraft& d, const Bucket& b, SlotId grad, SlotId coefficient) {
   const std::int64_t n = d.slot(grad).elements;
+  OperandList inputs{grad, coefficient};
+  add_overflow_guard(d, inputs);
   // Without a master copy it is the weights that are updated, and written once.
   const std::int64_t twice = b.master == b.weight_shard ? d.slot(b.weight_shard).bytes() : 0;
-  if (d.plan().optimizer == OptimizerKind::adamw) {
+  if (b.momentum != kNone) {
     // A separate copy to half precision reads the new weights again.
     const bool copies = d.rules().clip_scales_gradients && b.master != b.weight_shard;
-    d.kernel({.kernel = Kernel::adamw,
-              .dims = {n},
-              .attr = kFused,
-              .module = Module::optimizer,
-              .launches = copies ? 2 : 1,
-              .extra_bytes = copies ? d.slot(b.master).bytes() : -twice},
-             {grad, coefficient}, {b.master, b.momentum, b.variance, b.weight_shard});
+    d.kernel(
+        {.kernel = Kernel::adamw,
+         .dims = {n},
+         .attr = kFused,
+         .module = Module::optimizer,
+         .launches = copies ? 2 : 1,
+         .extra_bytes = (copies ? d.slot(b.master).bytes() : -twice) + block_scale_bytes(d, b)},
+        inputs, {b.master, b.momentum, b.variance, b.weight_shard});
   } else {
     d.kernel({.kernel = Kernel::sgd,
               .dims = {n},
               .attr = kFused,
               .module = Module::optimizer,
               .extra_bytes = -twice},
-             {grad, coefficient}, {b.master, b.weight_shard});
+             inputs, {b.master, b.weight_shard});
   }
 }
 
@@ -134,6 +143,7 @@ StepScalars make_scalars(RoleDraft& d) {
   s.expert_norm2 =
       apart ? d.static_slot("expert_norm2", 1, Dtype::fp32, Category::scalars) : s.norm2;
   s.coefficient = d.static_slot("clip_coefficient", 1, Dtype::fp32, Category::scalars);
+  make_loss_scale(d);
   return s;
 }
 
@@ -163,6 +173,7 @@ SegmentDraft draft_step_begin(RoleDraft& d, ChunkList& chunks, const StepScalars
   for (const SlotId id : sums) {
     d.kernel({.kernel = Kernel::zero, .dims = {1}, .module = Module::optimizer}, {}, {id});
   }
+  draft_scale_begin(d);
   if (!d.plan().overlap_param_gather || !gathers_after_step(d)) return s;
   d.phase = Phase::param_sync;
   const std::uint32_t ready = d.event("step_begun", false);
@@ -220,6 +231,8 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
   const bool clips = d.rules().clip_scales_gradients;
   std::vector<SlotId> grads;
   for_each_bucket(chunks, [&](Bucket& b) { grads.push_back(optimizer_gradient(d, b)); });
+  const std::uint32_t norm_comm = d.comm(d.plan().shards_states() ? "world" : "model");
+  draft_unscale(d, grads, norm_comm);
   std::size_t i = 0;
   for_each_bucket(chunks, [&](Bucket& b) {
     const SlotId grad = grads[i++];
@@ -233,7 +246,6 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
               .extra_bytes = clips ? clip : 0},
              {grad}, {b.parted ? scalars.expert_norm2 : scalars.norm2});
   });
-  const std::uint32_t norm_comm = d.comm(d.plan().shards_states() ? "world" : "model");
   if (norm_comm != kNone)
     d.collective({.comm = norm_comm, .module = Module::optimizer}, scalars.norm2, scalars.norm2, 1);
   if (scalars.expert_norm2 != scalars.norm2) {
@@ -250,6 +262,7 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
   }
   i = 0;
   for_each_bucket(chunks, [&](Bucket& b) { update(d, b, grads[i++], scalars.coefficient); });
+  draft_scale_update(d);
   give_back_gradients(d, chunks);
   if (gathers_after_step(d) && !d.plan().overlap_param_gather) {
     d.phase = Phase::param_sync;

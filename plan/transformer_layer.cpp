@@ -2,7 +2,6 @@
 
 #include "models/architectures/parameters.h"
 #include "plan/elementwise.h"
-#include "plan/parallel_linear.h"
 
 namespace windtunnel {
 
@@ -20,35 +19,54 @@ bool layer_is_selected(const RecomputeLayers& layers, int index_in_stage) {
   return true;
 }
 
-Linear qkv_linear(const LayerParameters& p, const LayerSizes& z, bool bias) {
-  return {.weight = p.qkv_weight,
-          .bias = p.qkv_bias,
-          .has_bias = bias,
-          .in = z.hidden,
-          .out = z.qkv,
-          .module = Module::attention};
-}
-Linear o_linear(const LayerParameters& p, const LayerSizes& z) {
-  return {.weight = p.o_weight, .in = z.query, .out = z.hidden, .module = Module::attention};
-}
-Linear fc1_linear(const LayerParameters& p, const LayerSizes& z, const RoleDraft& d) {
-  return {.weight = p.fc1_weight,
-          .bias = p.fc1_bias,
-          .has_bias = d.model().bias,
-          .in = z.hidden,
-          .out = z.fc1,
-          .module = Module::mlp,
-          .parts = d.model().gated() && d.rules().split_gated_linear ? 2 : 1};
-}
-Linear fc2_linear(const LayerParameters& p, const LayerSizes& z) {
-  return {.weight = p.fc2_weight, .in = z.ffn, .out = z.hidden, .module = Module::mlp};
+/// Stacks that scale whole tensors by their own amaxes may leave the first and last layers wide.
+bool layer_is_quantized(const RoleDraft& d, int layer) {
+  if (!d.plan().quantizes()) return false;
+  const int wide =
+      d.plan().scaling == ScalingRecipe::tensorwise ? d.rules().quantized.wide_layers_at_ends : 0;
+  return layer >= wide && layer < d.model().layers - wide;
 }
 
 }  // namespace
 
+Linear TransformerLayer::qkv() const {
+  return {.weight = p_.qkv_weight,
+          .bias = p_.qkv_bias,
+          .has_bias = d_.model().bias,
+          .in = z_.hidden,
+          .out = z_.qkv,
+          .module = Module::attention,
+          .quantized = quantized_};
+}
+Linear TransformerLayer::o() const {
+  return {.weight = p_.o_weight,
+          .in = z_.query,
+          .out = z_.hidden,
+          .module = Module::attention,
+          .quantized = quantized_};
+}
+Linear TransformerLayer::fc1() const {
+  return {.weight = p_.fc1_weight,
+          .bias = p_.fc1_bias,
+          .has_bias = d_.model().bias,
+          .in = z_.hidden,
+          .out = z_.fc1,
+          .module = Module::mlp,
+          .parts = d_.model().gated() && d_.rules().split_gated_linear ? 2 : 1,
+          .quantized = quantized_};
+}
+Linear TransformerLayer::fc2() const {
+  return {.weight = p_.fc2_weight,
+          .in = z_.ffn,
+          .out = z_.hidden,
+          .module = Module::mlp,
+          .quantized = quantized_};
+}
+
 TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters, LayerPlace place)
     : d_(draft), params_(parameters), z_(draft), layer_(place.layer) {
   const ResolvedPlan& p = d_.plan();
+  quantized_ = layer_is_quantized(d_, layer_);
   const bool selected = layer_is_selected(p.recompute_layers, place.index_in_stage);
   full_recompute_ = p.recompute == RecomputeKind::full && selected;
   recompute_attention_ = selected && p.recomputes(RecomputeModule::attention);
@@ -117,22 +135,26 @@ SlotId TransformerLayer::forward(SlotId input) {
 }
 
 void TransformerLayer::forward_attention_norm() {
-  const NormResult n = norm_forward(
-      d_, params_,
-      {.input = t_.input, .weight = p_.norm1_weight, .bias = p_.norm1_bias, .name = "norm1"});
+  const NormResult n = norm_forward(d_, params_,
+                                    {.input = t_.input,
+                                     .weight = p_.norm1_weight,
+                                     .bias = p_.norm1_bias,
+                                     .name = "norm1",
+                                     .quantizes = quantized_ && norm_quantizes(d_)});
   t_.norm1 = n.output;
   t_.norm1_stats = n.stats;
   t_.normalized1 = n.normalized;
 }
 
 void TransformerLayer::forward_qkv() {
-  t_.norm1_full = gather_rows(d_, z_, t_.norm1, z_.hidden);
-  t_.qkv = linear_forward(d_, params_, qkv_linear(p_, z_, d_.model().bias), t_.norm1_full, "qkv");
+  t_.qkv_input = column_input(d_, z_, qkv(), t_.norm1, MadeBy::norm);
+  t_.qkv = linear_forward(d_, params_, qkv(), t_.qkv_input, "qkv");
   if (d_.model().position == PositionKind::rope) {
     d_.kernel({.kernel = Kernel::rope_fwd,
                .dims = {z_.rows, z_.heads, z_.kv_heads, z_.head_dim, z_.micro},
                .module = Module::attention,
-               .launches = d_.rules().kernels.rope_forward},
+               .launches = d_.rules().kernels.rope_forward,
+               .extra_bytes = rope_traffic(d_, z_)},
               {t_.qkv}, {t_.qkv});
     if (const int tables = d_.rules().rope_tables; tables > 0) {
       t_.rope_tables = d_.keep("rope_tables", tables * z_.rows * z_.head_dim, z_.act);
@@ -150,10 +172,21 @@ void TransformerLayer::forward_qkv() {
   }
 }
 
+/// (Ts, h)
+SlotId TransformerLayer::attention_output() {
+  t_.o_input = row_input(d_, o(), t_.context, MadeBy::other);
+  return reduce_rows(d_, z_, linear_forward(d_, params_, o(), t_.o_input, "o"), z_.hidden);
+}
+
+/// (Ts, h)
+SlotId TransformerLayer::mlp_output() {
+  t_.fc2_input = row_input(d_, fc2(), t_.activation, MadeBy::elementwise);
+  return reduce_rows(d_, z_, linear_forward(d_, params_, fc2(), t_.fc2_input, "fc2"), z_.hidden);
+}
+
 void TransformerLayer::forward_attention_output() {
-  const SlotId o = linear_forward(d_, params_, o_linear(p_, z_), t_.context, "o");
   const ResidualResult r = residual_forward(d_, params_,
-                                            {.input = reduce_rows(d_, z_, o, z_.hidden),
+                                            {.input = attention_output(),
                                              .residual = t_.input,
                                              .bias = p_.o_bias,
                                              .site = 1,
@@ -163,17 +196,21 @@ void TransformerLayer::forward_attention_output() {
 }
 
 void TransformerLayer::forward_mlp_norm() {
-  const NormResult n = norm_forward(
-      d_, params_,
-      {.input = t_.residual1, .weight = p_.norm2_weight, .bias = p_.norm2_bias, .name = "norm2"});
+  const NormResult n = norm_forward(d_, params_,
+                                    {.input = t_.residual1,
+                                     .weight = p_.norm2_weight,
+                                     .bias = p_.norm2_bias,
+                                     .name = "norm2",
+                                     .input_on_chip = !d_.recompute || full_recompute_,
+                                     .quantizes = quantized_ && !experts_ && norm_quantizes(d_)});
   t_.norm2 = n.output;
   t_.norm2_stats = n.stats;
   t_.normalized2 = n.normalized;
 }
 
 void TransformerLayer::forward_mlp_in() {
-  t_.norm2_full = gather_rows(d_, z_, t_.norm2, z_.hidden);
-  t_.fc1 = linear_forward(d_, params_, fc1_linear(p_, z_, d_), t_.norm2_full, "fc1");
+  t_.fc1_input = column_input(d_, z_, fc1(), t_.norm2, MadeBy::norm);
+  t_.fc1 = linear_forward(d_, params_, fc1(), t_.fc1_input, "fc1");
 }
 
 void TransformerLayer::forward_activation() {
@@ -191,14 +228,13 @@ void TransformerLayer::forward_mlp() {
 }
 
 void TransformerLayer::forward_mlp_out() {
-  const SlotId m =
-      experts_ ? experts_->forward(t_.norm2)
-               : reduce_rows(d_, z_,
-                             linear_forward(d_, params_, fc2_linear(p_, z_), t_.activation, "fc2"),
-                             z_.hidden);
-  const ResidualResult r = residual_forward(
-      d_, params_,
-      {.input = m, .residual = t_.residual1, .bias = p_.fc2_bias, .site = 2, .name = "residual2"});
+  const ResidualResult r =
+      residual_forward(d_, params_,
+                       {.input = experts_ ? experts_->forward(t_.norm2) : mlp_output(),
+                        .residual = t_.residual1,
+                        .bias = p_.fc2_bias,
+                        .site = 2,
+                        .name = "residual2"});
   t_.output = r.output;
   t_.mask2 = r.mask;
 }
@@ -212,10 +248,16 @@ void TransformerLayer::recompute_before_backward() {
     if (recompute_norm_) forward_mlp_norm();
     recompute_mlp();
   } else {
-    if (recompute_norm_) forward_mlp_norm();
+    if (recompute_norm_) {
+      forward_mlp_norm();
+      if (!experts_) t_.fc1_input = kept_input(d_, fc1(), t_.norm2, MadeBy::norm);
+    }
     if (recompute_shared_) experts_->recompute_shared(t_.norm2);
     if (recompute_activation_ && experts_) experts_->recompute_activation();
-    if (recompute_activation_ && !experts_) forward_activation();
+    if (recompute_activation_ && !experts_) {
+      forward_activation();
+      t_.fc2_input = row_input(d_, fc2(), t_.activation, MadeBy::elementwise);
+    }
   }
   d_.layer = static_cast<std::int16_t>(layer_);
   d_.recompute = false;
@@ -228,8 +270,7 @@ void TransformerLayer::recompute_mlp() {
   }
   forward_mlp_in();
   forward_activation();
-  reduce_rows(d_, z_, linear_forward(d_, params_, fc2_linear(p_, z_), t_.activation, "fc2"),
-              z_.hidden);
+  mlp_output();
 }
 
 SlotId TransformerLayer::backward(SlotId dy) {
@@ -241,12 +282,14 @@ SlotId TransformerLayer::backward(SlotId dy) {
   const SlotId d_residual1 = backward_mlp(dy);
   if (!full_recompute_) {
     d_.recompute = true;
-    if (recompute_norm_) forward_attention_norm();
+    if (recompute_norm_) {
+      forward_attention_norm();
+      if (!recompute_attention_) t_.qkv_input = kept_input(d_, qkv(), t_.norm1, MadeBy::norm);
+    }
     if (recompute_attention_) {
       forward_qkv();
       forward_core_attention();
-      reduce_rows(d_, z_, linear_forward(d_, params_, o_linear(p_, z_), t_.context, "o"),
-                  z_.hidden);
+      attention_output();
     }
     d_.recompute = false;
   }
@@ -270,23 +313,20 @@ SlotId TransformerLayer::backward_mlp(SlotId dy) {
 }
 
 SlotId TransformerLayer::backward_dense(SlotId branch) {
-  const SlotId dm = gather_rows(d_, z_, branch, z_.hidden);
-  const SlotId dact = row_backward(d_, params_, z_, fc2_linear(p_, z_),
-                                   {.output_grad = dm, .input = t_.activation});
+  const SlotId dact =
+      row_backward(d_, params_, z_, fc2(), {.output_grad = branch, .input = t_.fc2_input});
   const SlotId dfc1 =
       activation_backward(d_, z_, {.output_grad = dact, .fc1 = t_.fc1, .silu = t_.silu});
-  const SlotId kept =
-      d_.rules().keep_gathered_input && d_.plan().sequence_parallel ? t_.norm2_full : kNone;
-  return column_backward(d_, params_, z_, fc1_linear(p_, z_, d_),
-                         {.output_grad = dfc1, .input = t_.norm2, .gathered = kept});
+  return column_backward(
+      d_, params_, z_, fc1(),
+      {.output_grad = dfc1, .input = t_.fc1_input, .grad_made_by = MadeBy::elementwise});
 }
 
 SlotId TransformerLayer::backward_attention(SlotId dy) {
   const SlotId branch = residual_backward(
       d_, params_, {.output_grad = dy, .mask = t_.mask1, .bias = p_.o_bias, .site = 1});
-  const SlotId dout = gather_rows(d_, z_, branch, z_.hidden);
   const SlotId dcontext =
-      row_backward(d_, params_, z_, o_linear(p_, z_), {.output_grad = dout, .input = t_.context});
+      row_backward(d_, params_, z_, o(), {.output_grad = branch, .input = t_.o_input});
   // The output projection keeps its input, so the core runs again only for its own backward
   // (2205.05198, section 5: 34 s b h / t bytes stay).
   if (recompute_core_ && !recompute_attention_ && !full_recompute_) {
@@ -295,10 +335,11 @@ SlotId TransformerLayer::backward_attention(SlotId dy) {
     d_.recompute = false;
   }
   const SlotId dqkv = backward_core_attention(dcontext);
-  const SlotId kept =
-      d_.rules().keep_gathered_input && d_.plan().sequence_parallel ? t_.norm1_full : kNone;
-  const SlotId dnorm = column_backward(d_, params_, z_, qkv_linear(p_, z_, d_.model().bias),
-                                       {.output_grad = dqkv, .input = t_.norm1, .gathered = kept});
+  const MadeBy made_by =
+      d_.model().position == PositionKind::rope ? MadeBy::elementwise : MadeBy::other;
+  const SlotId dnorm =
+      column_backward(d_, params_, z_, qkv(),
+                      {.output_grad = dqkv, .input = t_.qkv_input, .grad_made_by = made_by});
   return norm_backward(d_, params_,
                        {.output_grad = dnorm,
                         .input = t_.input,

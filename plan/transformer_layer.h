@@ -12,6 +12,7 @@
 
 #include "plan/expert_mlp.h"
 #include "plan/layer_sizes.h"
+#include "plan/parallel_linear.h"
 #include "plan/parameters.h"
 
 namespace windtunnel {
@@ -30,14 +31,14 @@ struct LayerTensors {
   SlotId attention_copies = kNone;                                // (T, n a d)
   SlotId normalized1 = kNone, normalized2 = kNone, silu = kNone;  // kept by unfused kernels
   SlotId norm1 = kNone, norm1_stats = kNone;                      // (Ts, h)
-  SlotId norm1_full = kNone;  // (T, h), norm1 itself without sequence parallel
-  SlotId qkv = kNone;         // (T, (a+2k)d)
-  SlotId qkv_copy = kNone;    // (T, (a+2k)d): transposed copies, rules.qkv_copies
-  SlotId lse = kNone;         // (T a), flash
+  LinearInput qkv_input, o_input, fc1_input, fc2_input;           // what the linear layers read
+  SlotId qkv = kNone;                                             // (T, (a+2k)d)
+  SlotId qkv_copy = kNone;  // (T, (a+2k)d): transposed copies, rules.qkv_copies
+  SlotId lse = kNone;       // (T a), flash
   SlotId probs = kNone, dropped = kNone, probs_mask = kNone;  // (micro a, s, s), unfused
   SlotId context = kNone;                                     // (T, a d)
   SlotId mask1 = kNone, residual1 = kNone;                    // (Ts, h)
-  SlotId norm2 = kNone, norm2_stats = kNone, norm2_full = kNone;
+  SlotId norm2 = kNone, norm2_stats = kNone;
   SlotId fc1 = kNone;                    // (T, f or 2f)
   SlotId activation = kNone;             // (T, f)
   SlotId mask2 = kNone, output = kNone;  // (Ts, h)
@@ -83,11 +84,19 @@ class TransformerLayer {
   SlotId backward_attention(SlotId dy);
   SlotId backward_core_attention(SlotId dcontext);
   SlotId backward_unfused(SlotId dcontext);
+  // its linear layers
+  Linear qkv() const;
+  Linear o() const;
+  Linear fc1() const;
+  Linear fc2() const;
+  SlotId attention_output();
+  SlotId mlp_output();
 
   RoleDraft& d_;
   ChunkParameters& params_;
   LayerSizes z_;
   int layer_;
+  bool quantized_ = false;  // its products are in the narrow compute type
   bool full_recompute_ = false;
   bool recompute_attention_ = false, recompute_core_ = false, recompute_mlp_ = false,
        recompute_norm_ = false, recompute_activation_ = false, recompute_shared_ = false;

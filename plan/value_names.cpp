@@ -52,6 +52,10 @@ std::string value_name(OptimizerKind v) {
   constexpr const char* kNames[] = {"adamw", "sgd", "adam8bit", "muon"};
   return kNames[static_cast<int>(v)];
 }
+std::string value_name(ScalingRecipe v) {
+  constexpr const char* kNames[] = {"none", "delayed", "tensorwise", "blockwise", "mxfp8", "nvfp4"};
+  return kNames[static_cast<int>(v)];
+}
 std::string value_name(AttentionKind v) {
   return v == AttentionKind::flash ? "flash" : "unfused";
 }

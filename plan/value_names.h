@@ -20,6 +20,7 @@ std::string value_name(RecomputeKind v);
 std::string value_name(RecomputeModule v);
 std::string value_name(const RecomputeLayers& v);
 std::string value_name(OptimizerKind v);
+std::string value_name(ScalingRecipe v);
 std::string value_name(AttentionKind v);
 std::string value_name(AttentionKernel v);
 std::string value_name(NormKernel v);

@@ -28,6 +28,9 @@ bool connects_lazily(const Stack& stack) {
   return stack_since(stack, 2024, 10);
 }
 
+/// What an executable graph holds for each of its kernels (NVIDIA/cccl pull request 3768).
+constexpr std::int64_t kGraphKernelBytes = 10'000;
+
 std::int64_t bytes_of(const Figure& f) {
   return static_cast<std::int64_t>(f.value);
 }
@@ -98,6 +101,7 @@ DeviceMemory device_memory(const Profile& profile, const ResolvedScenario& resol
   d.capacity_bytes = bytes_of(m.usable_bytes);
   d.context_bytes = bytes_of(loads_modules_lazily(stack) ? m.context_bytes : m.context_eager_bytes);
   if (!has_torch_113(stack)) d.context_bytes = kTorch110ContextBytes;
+  d.graph_kernel_bytes = kGraphKernelBytes;
   d.cublas_workspace_bytes = bytes_of(m.cublas_workspace);
   d.nccl.connection_bytes = bytes_of(m.nccl_channel_bytes);
   d.nccl.channels_in_domain = static_cast<int>(m.nccl_channels.value);

@@ -67,12 +67,17 @@ bool is_of_an_end(const Op& op) {
   return syncs && (op.module == Module::embedding || op.module == Module::head);
 }
 
-Seconds op_cost(const UnitCosts& unit, const Op& op, Pass pass) {
+bool is_graph_launch(const Program& program, const Op& op) {
+  return op.kind == OpKind::host_work &&
+         program.shapes[op.shape].dims[0] == static_cast<std::int64_t>(HostItem::graph_launch);
+}
+
+Seconds op_cost(const UnitCosts& unit, const Op& op, Pass pass, bool launches_graph) {
   switch (op.kind) {
     case OpKind::compute:
       return pass_cost(unit, pass);
     case OpKind::host_work:
-      return unit.otherwise;
+      return launches_graph ? unit.graph_launch : unit.otherwise;
     case OpKind::collective:
       // One number (gradient norm, loss) is not a payload of its kind, and the sharded ends of the
       // model are no layers.
@@ -128,8 +133,11 @@ PricedProgram price_unit(const Program& program, const Cluster& cluster) {
   std::vector<Seconds> seconds(program.ops.size());
   for (const Segment& segment : program.segments) {
     SegmentPasses passes(program, segment);
-    for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i)
-      seconds[i] = op_cost(unit, program.ops[i], passes.of(program.ops[i]));
+    for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
+      const Op& op = program.ops[i];
+      seconds[i] = op_cost(unit, op, passes.of(op), is_graph_launch(program, op)) +
+                   graph_gap(op, unit.graph_gap);
+    }
   }
   for (const Role& role : program.roles) {
     const auto it = unit.stage_scale.find(role.pipeline_rank);

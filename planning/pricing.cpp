@@ -150,13 +150,22 @@ CollectiveQuery transfer_query(const Program& program, const Cluster& cluster, c
   return query;
 }
 
+Seconds graph_gap(const Op& op, Seconds gap) {
+  return op.captured && op.kind == OpKind::compute ? gap * op.launches : Seconds{};
+}
+
 PricedProgram price(const Program& program, const CostModel& model, const Cluster& cluster,
                     const PricingOptions& options) {
   CHECK(options.draws >= 1, "the nominal draw is always there");
   PricedProgram priced = Pricer(program, model, cluster).run();
   const PricedItem launch{.cost = model.host(HostItem::kernel_launch)};
+  const PricedItem gap{.cost = model.host(HostItem::graph_node)};
   check_clock_range(program, {.of_op = nominal_seconds(priced), .launch = launch.cost.time});
   const std::size_t draws = static_cast<std::size_t>(options.draws);
+  std::vector<Seconds> gaps;  // by draw
+  for (int d = 0; d < options.draws; ++d) {
+    gaps.push_back(gap.cost.time * factor(model, gap, priced.items.size() + 1, options.seed, d));
+  }
   std::vector<Picoseconds> item_times(priced.items.size() * draws);
   for (std::size_t i = 0; i < priced.items.size(); ++i) {
     for (std::size_t d = 0; d < draws; ++d) {
@@ -172,8 +181,10 @@ PricedProgram price(const Program& program, const CostModel& model, const Cluste
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     const std::uint32_t item = priced.item_of_op[op];
     if (item == kNone) continue;
-    for (std::size_t d = 0; d < draws; ++d)
-      costs.duration[op * draws + d] = item_times[item * draws + d];
+    for (std::size_t d = 0; d < draws; ++d) {
+      costs.duration[op * draws + d] =
+          item_times[item * draws + d] + to_picoseconds(graph_gap(program.ops[op], gaps[d]));
+    }
   }
   costs.jitter.transfers = transfer_noise(program, priced);
   for (int d = 0; d < options.draws; ++d) {

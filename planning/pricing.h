@@ -45,6 +45,9 @@ struct PricedProgram {
 CollectiveQuery transfer_query(const Program& program, const Cluster& cluster, const Op& op,
                                int role);
 
+/// Device time that replay puts in front of the op's kernels: a gap each (docs/host_effects.md).
+Seconds graph_gap(const Op& op, Seconds gap);
+
 /// On a real device.
 PricedProgram price(const Program& program, const CostModel& model, const Cluster& cluster,
                     const PricingOptions& options);

@@ -10,12 +10,14 @@
 #include "core/check.h"
 #include "core/nearest_name.h"
 #include "models/architectures/parameters.h"
+#include "models/cost/launch_algebra.h"
 #include "models/cost/link_shares.h"
 #include "models/cost/profile.h"
 #include "models/cost/profile_cost.h"
 #include "plan/lower.h"
 #include "plan/resolve.h"
 #include "planning/breakdown.h"
+#include "planning/degraded.h"
 #include "planning/memory_answer.h"
 #include "planning/plan_lines.h"
 #include "planning/price_flows.h"
@@ -23,6 +25,7 @@
 #include "planning/provenance.h"
 #include "planning/report_head.h"
 #include "planning/require_prices.h"
+#include "planning/step_noise.h"
 #include "planning/traffic.h"
 #include "planning/utilization.h"
 #include "program/verify.h"
@@ -75,18 +78,32 @@ double log_sigma(const StepTiming& timing) {
   return std::sqrt(std::max(0.0, (squares - count * mean * mean) / (count - 1)));
 }
 
-/// The data loader in steady state: a batch is ready every load_time / workers (docs/cost_host.md).
-Seconds loader_period(const DataSpec& data) {
-  return data.load_time / static_cast<double>(std::max(1, data.workers));
-}
-
+/// The report's times with the data loader's (docs/host_effects.md).
 void wait_for_input(StepReport& report, const Scenario& s) {
-  const Seconds period = loader_period(s.data);
-  const double missing = period.value - report.step_time_s;
+  const auto with_input = [&](double device) {
+    return input_bound_step({device}, s.data.load_time, s.data.workers).value;
+  };
+  const double device = report.step_time_s;
+  const double missing = with_input(device) - device;
+  for (double& end : report.step_time_interval_s) end = with_input(end);
+  if (auto& p = report.step_time_percentiles_s) {
+    for (double* time : {&p->p50, &p->p90, &p->p99}) *time = with_input(*time);
+  }
+  if (report.step_time_sound_s) report.step_time_sound_s = with_input(*report.step_time_sound_s);
   if (missing <= 0) return;
-  fill_step_time(report, s, period);
+  fill_step_time(report, s, {device + missing});
   report.breakdown.input += missing;
   for (Breakdown& b : report.stages) b.input += missing;
+}
+
+/// Percentiles of steps that differ by noise alone.
+void fill_percentiles(StepReport& report, const Lowered& lowered, StepCosts costs,
+                      const SimulateOptions& options) {
+  if (options.jitter) costs.jitter = uniform_noise(lowered.program, *options.jitter);
+  costs.jitter.seed = options.seed;
+  if (costs.jitter.sigma <= 0.0) return;
+  report.step_time_percentiles_s =
+      percentiles_of(noisy_step_times(lowered.program, costs, kNoisySteps));
 }
 
 void fill_time(StepReport& report, const Lowered& lowered, const StepTiming& timing) {
@@ -94,7 +111,6 @@ void fill_time(StepReport& report, const Lowered& lowered, const StepTiming& tim
   fill_step_time(report, s, from_picoseconds(timing.step_time[0]));
   report.stages = stage_breakdowns(lowered.program, timing);
   report.breakdown = mean_breakdown(report.stages);
-  wait_for_input(report, s);
   const double stack = s.cluster.unit ? 0.0 : lowered.resolved.rules.time_sigma;
   const double slowdown = s.cluster.unit ? 0.0 : lowered.resolved.rules.slowdown_sigma;
   const double either_way = std::hypot(log_sigma(timing), stack);
@@ -134,8 +150,9 @@ PricedProgram price_on_device(const Program& program, const ProfileCostModel& mo
   if (!shares || !cluster.network) return priced;
   LinkSpeeds speeds;
   speeds.nic_share = network_efficiency(model.profile(), network_type(cluster.network->kind));
-  // Noise tells ranks apart, and then each group's flow is its own.
-  const Ranks ranks = priced.costs.jitter.any() ? Ranks::all : Ranks::folded;
+  // Noise and slow parts tell ranks apart, and then each group's flow is its own.
+  const bool alike = !priced.costs.jitter.any() && cluster.degraded.empty();
+  const Ranks ranks = alike ? Ranks::folded : Ranks::all;
   priced.costs.flows = price_flows({.program = program,
                                     .priced = priced,
                                     .model = model,
@@ -143,6 +160,29 @@ PricedProgram price_on_device(const Program& program, const ProfileCostModel& mo
                                     .speeds = speeds,
                                     .ranks = ranks});
   return priced;
+}
+
+/// Measured transfers are of whole nodes, not of adapters.
+void refuse_slow_adapters(const Scenario& s) {
+  for (std::size_t i = 0; i < s.cluster.degraded.size(); ++i) {
+    if (!s.cluster.degraded[i].nic_bandwidth) continue;
+    throw InputError({diagnostic_at(s, fmt::format("cluster.degraded.{}.nic_bandwidth", i),
+                                    "transfers measured by a calibration know no adapters",
+                                    "a profile of a device, or slowdown")});
+  }
+}
+
+/// Makes the slow parts of the cluster slow, and says what they are and take.
+void slow_down(StepReport& report, PricedProgram& priced, const Lowered& lowered,
+               const CostModel* model) {
+  const Cluster& cluster = lowered.resolved.scenario.cluster;
+  if (cluster.degraded.empty()) return;
+  const double sound =
+      from_picoseconds(simulate_step(lowered.program, nominal_costs(priced.costs)).step_time[0])
+          .value;
+  degrade(priced, lowered.program, cluster, model);
+  report.degraded = degraded_lines(cluster);
+  report.step_time_sound_s = sound;
 }
 
 }  // namespace
@@ -171,12 +211,15 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
     memory = std::async(std::launch::async,
                         [&] { return memory_answer(out.lowered, model->profile()); });
   }
-  const PricedProgram priced = unit ? price_unit(program, scenario.cluster)
-                                    : price_on_device(program, *model, scenario.cluster, options);
+  PricedProgram priced = unit ? price_unit(program, scenario.cluster)
+                              : price_on_device(program, *model, scenario.cluster, options);
+  if (model && model->profile().calibration) refuse_slow_adapters(scenario);
   verified.get();
+  slow_down(out.report, priced, out.lowered, model ? &*model : nullptr);
   out.report.traffic = traffic_rows(program);
   const StepTiming timing = simulate_step(program, priced.costs);
   fill_time(out.report, out.lowered, timing);
+  fill_percentiles(out.report, out.lowered, priced.costs, options);
   if (!timing.sharing.settled) {
     out.report.assumptions.push_back(fmt::format(
         "transfers that share the network did not settle in {} rounds: the last one counts",
@@ -185,6 +228,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
   if (options.draws == 0) {
     out.report.step_time_interval_s = {out.report.step_time_s, out.report.step_time_s};
   }
+  wait_for_input(out.report, out.lowered.resolved.scenario);
   if (model) {
     if (const auto& c = model->profile().calibration; c && was_busy(*c)) {
       out.report.assumptions.push_back("the machine was busy while it was calibrated (" +

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "models/cost/cost_model.h"
@@ -25,6 +26,9 @@ struct SimulateOptions {
   int draws = 32;  // draws of the uncertain costs for the interval; 0: no interval
   std::uint64_t seed = 1;
   bool trace = false;  // keep the trace of the nominal step
+  /// Relative deviation of kernels and transfers from call to call, for percentiles of the step
+  /// time; none: what the profile measured. 0 to kMostNoise.
+  std::optional<double> jitter{};
   NetworkSharing sharing = NetworkSharing::automatic;
   const Profile* profile = nullptr;  // prices by this one, whatever the scenario names
 };

@@ -67,6 +67,9 @@ enum class Kernel : std::uint8_t {
   accumulate,
   pack,
   hand_over,
+  amax,
+  quantize,
+  update_scales,
   // experts
   route_fwd,
   route_bwd,
@@ -84,9 +87,14 @@ enum class Kernel : std::uint8_t {
   ce_partial,
   ce_loss,
   ce_bwd,
+  ce_sums,
+  ce_grad,
   // optimizer
   sum_squares,
   clip_coefficient,
+  start_loss_scale,
+  unscale,
+  update_loss_scale,
   adamw,
   sgd,
   // host-side work with no device kernel
@@ -123,9 +131,10 @@ enum ShapeAttr : std::uint16_t {
   kAlibi = 1 << 4,             // softmax_fwd and flash_*: adds -slope(global head) * (q - k)
   kAttentionDropout = 1 << 5,  // dropout_*: rows are (sample, head, query), columns keys
   kFused = 1 << 6,             // a fused implementation (norm, softmax, bias+activation, optimizer)
-  kSigmoid = 1 << 8,    // route_*: sigmoid scores, normalised over the chosen; else their softmax
-  kHashed = 1 << 9,     // route_fwd: experts by hash, not evenly
-  kOverwrite = 1 << 7,  // *_bwd of norms and biases: parameter gradients = instead of +=
+  kOverwrite = 1 << 7,         // *_bwd of norms and biases: parameter gradients = instead of +=
+  kContinues = 1 << 8,         // part of the kernel before: no launch and no fixed time of its own
+  kSigmoid = 1 << 9,  // route_*: sigmoid scores, normalised over the chosen; else their softmax
+  kHashed = 1 << 10,  // route_fwd: experts by hash, not evenly
 };
 
 }  // namespace windtunnel

@@ -50,7 +50,7 @@ class RankPrinter {
   }
 
   std::string op_line(std::size_t number, const Op& op) const {
-    std::string line = fmt::format("{:>5}  {:<11}  {:<10}  {:<15}", number, name_of(op.stream),
+    std::string line = fmt::format("{:>5}  {:<12}  {:<11}  {:<15}", number, name_of(op.stream),
                                    name_of(op.phase), what_text(op));
     for (std::size_t i = 0; i < op.refs; ++i) {
       if (i == op.inputs && op.inputs > 0 && op.kind != OpKind::alloc) line += " ->";
@@ -94,6 +94,7 @@ class RankPrinter {
     }
     if (op.layer >= 0) text += fmt::format("  layer {}", op.layer);
     if (op.launches > 1) text += fmt::format("  {} launches", op.launches);
+    if (op.captured) text += "  captured";
     if (op.when != When::always) text += fmt::format("  when {}", name_of(op.when));
     if (op.recompute) text += "  recompute";
     if (op.grouped) text += "  grouped";

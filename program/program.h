@@ -132,15 +132,17 @@ struct Slot {
   Space space = Space::scratch;
   Category category = Category::activations;
   Stream pool = Stream::compute;  // the allocator pool (PyTorch keeps one per stream)
-  std::int16_t chunk = -1;        // model chunk of a frame slot; -1 for statics
-  std::int16_t layer = -1;        // global layer; -1 outside the layers
-  std::uint32_t name = 0;         // index into Program::names
-  std::uint32_t parent = kNone;   // a view: slot whose memory this is part of
-  std::int64_t offset = 0;        // view: first element in the parent
-  std::int64_t dp_stride = 0;  // view: offset grows by this times the rank's place in its dp part
-  int dp_ways = 0;             // ranks of a dp part of the dp group; 0: all
-  int dp_step = 1;             // places of the dp group from one rank of the part to the next
-  std::int64_t tp_stride = 0;  // view: ... times its place in its tp group
+  bool in_graph = false;  // taken while a graph is captured: from the graphs' pool instead, in the
+                          // order of that stream
+  std::int16_t chunk = -1;       // model chunk of a frame slot; -1 for statics
+  std::int16_t layer = -1;       // global layer; -1 outside the layers
+  std::uint32_t name = 0;        // index into Program::names
+  std::uint32_t parent = kNone;  // a view: slot whose memory this is part of
+  std::int64_t offset = 0;       // view: first element in the parent
+  std::int64_t dp_stride = 0;    // view: offset grows by this times the rank's place in its dp part
+  int dp_ways = 0;               // ranks of a dp part of the dp group; 0: all
+  int dp_step = 1;               // places of the dp group from one rank of the part to the next
+  std::int64_t tp_stride = 0;    // view: ... times its place in its tp group
   std::uint32_t param =
       kNone;  // weights, grads and states of one parameter: index into Program::params
   std::uint32_t shard_of =
@@ -190,7 +192,8 @@ struct Op {
   Module module = Module::none;
   When when = When::always;
   bool recompute = false;
-  bool grouped = false;  // send/recv: starts together with the previous send/recv op
+  bool grouped = false;   // send/recv: starts together with the previous send/recv op
+  bool captured = false;  // part of a graph: its launches are those of the device, none the host's
   Collective collective = Collective::all_reduce;
   ReduceOp reduce = ReduceOp::none;
   std::uint8_t launches = 0;    // kernel launches the host pays for
@@ -237,8 +240,9 @@ struct Role {
   std::vector<Chunk> chunks;
   std::vector<Slot> slots;
   std::vector<Event> events;
-  std::vector<Call> prologue;  // run once before the first step: takes static memory
-  std::vector<Call> calls;     // one training step
+  std::vector<Call> prologue;      // run once before the first step: takes static memory
+  std::vector<Call> calls;         // one training step
+  std::int64_t graph_kernels = 0;  // that the role's captured graphs hold
 };
 
 enum Axis : std::uint8_t { kAxisTp = 1, kAxisCp = 2, kAxisEp = 4, kAxisDp = 8, kAxisPp = 16 };

@@ -45,7 +45,8 @@ struct Duties {
     const bool computes =
         chunk.layer_end > chunk.layer_begin || chunk.has_embedding || chunk.has_head;
     if (computes) all |= kForward | kBackward;
-    if (chunk.layer_end > chunk.layer_begin || chunk.has_head) all |= kWeightGrad;
+    // A head alone may have made its weight gradient in forward (the chunked loss does).
+    if (chunk.layer_end > chunk.layer_begin) all |= kWeightGrad;
     if (previous) all |= kReceiveInput | kSendGrad;
     if (next) all |= kSendOutput | kReceiveGrad;
     for (unsigned mask = 0; mask < before.size(); ++mask) {
@@ -105,8 +106,9 @@ class RoleCalls {
     std::uint8_t& done = done_[static_cast<std::size_t>(call.chunk * m_ + call.micro_batch)];
     if ((done & actions) != 0)
       v.add(call_text(program_, role_, i) + " repeats " + text_of(done & actions));
-    if ((actions & ~duties.all) != 0)
-      v.add(call_text(program_, role_, i) + " does " + text_of(actions & ~duties.all) +
+    const unsigned foreign = actions & ~duties.all & ~unsigned{kWeightGrad};
+    if (foreign != 0)
+      v.add(call_text(program_, role_, i) + " does " + text_of(foreign) +
             ", which its chunk has not");
     const unsigned missing = duties.before[actions] & ~static_cast<unsigned>(done);
     if (missing != 0)

@@ -87,6 +87,12 @@ std::string step_json(const StepReport& r) {
   for (const Breakdown& stage : r.stages) stages.push_back(breakdown_json(stage));
   Json spread = nullptr;
   if (r.step_time_spread_s) spread = *r.step_time_spread_s;
+  Json percentiles = nullptr;
+  if (const auto& p = r.step_time_percentiles_s) {
+    percentiles = {{"p50", p->p50}, {"p90", p->p90}, {"p99", p->p99}};
+  }
+  Json sound = nullptr;
+  if (r.step_time_sound_s) sound = *r.step_time_sound_s;
   return dump({{"id", r.id},
                {"name", r.name},
                {"kind", name_of(r.kind)},
@@ -97,6 +103,7 @@ std::string step_json(const StepReport& r) {
                {"stack", r.stack_line},
                {"step_time_s", r.step_time_s},
                {"step_time_interval_s", r.step_time_interval_s},
+               {"step_time_percentiles_s", std::move(percentiles)},
                {"step_time_spread_s", std::move(spread)},
                {"step_times_s", r.step_times_s},
                {"losses", r.losses},
@@ -114,6 +121,8 @@ std::string step_json(const StepReport& r) {
                {"traffic", traffic_json(r.traffic)},
                {"origins", r.origins},
                {"assumptions", r.assumptions},
+               {"degraded", r.degraded},
+               {"step_time_sound_s", std::move(sound)},
                {"calibrate_next", r.calibrate_next}});
 }
 

@@ -53,6 +53,12 @@ struct Breakdown {
   std::vector<std::pair<std::string, double>> compute_by_module;
 };
 
+/// Times that half, nine in ten and 99 in 100 steps do not exceed.
+struct StepPercentiles {
+  double p50 = 0, p90 = 0, p99 = 0;
+  int steps = 0;  // simulated
+};
+
 enum class StepKind : std::uint8_t { simulation, run };
 
 /// What one rank of a pipeline stage communicates in a step with one kind of call. Elements and
@@ -71,7 +77,8 @@ struct StepReport {
   std::string id, name;
   StepKind kind = StepKind::simulation;
   double step_time_s = 0;
-  std::array<double, 2> step_time_interval_s{};  // 90 %
+  std::array<double, 2> step_time_interval_s{};            // 90 %
+  std::optional<StepPercentiles> step_time_percentiles_s;  // of noise from call to call; none: none
   /// Of a run: its shortest and longest step, of which step_time_s is the median.
   std::optional<std::array<double, 2>> step_time_spread_s;
   std::vector<double> step_times_s, losses;  // of a run: by step
@@ -85,6 +92,8 @@ struct StepReport {
   std::vector<TrafficRow> traffic;   // by stage
   std::vector<std::string> origins;  // "gemm: 83 % of its time from measured shapes (…), …"
   std::vector<std::string> assumptions;
+  std::vector<std::string> degraded;        // slow parts of the cluster, and the step without them
+  std::optional<double> step_time_sound_s;  // empty: no part is slow
   std::vector<std::string>
       calibrate_next;  // which unmeasured shape or link the interval comes from
   // The plan in words, for the head of the report.

@@ -31,6 +31,16 @@ std::string list_text(const char* title, const std::vector<std::string>& lines) 
   return text;
 }
 
+std::string degraded_text(const StepReport& r) {
+  std::vector<std::string> lines = r.degraded;
+  if (r.step_time_sound_s) {
+    const double more = r.step_time_s / *r.step_time_sound_s - 1.0;
+    lines.push_back(fmt::format("without them the step takes {}: they add {}",
+                                format_seconds({*r.step_time_sound_s}), format_percent(more)));
+  }
+  return list_text("Slow parts", lines);
+}
+
 /// Sections with an empty line between them; empty ones leave no gap.
 std::string join_sections(const std::vector<std::string>& sections) {
   std::string text;
@@ -47,7 +57,7 @@ std::string join_sections(const std::vector<std::string>& sections) {
 std::string step_text(const StepReport& r) {
   return join_sections(
       {head_text(r), step_time_text(r) + bottleneck_text(r) + verdict_text(r.memory),
-       breakdown_text(r), stage_times_text(r), stage_memory_text(r.memory),
+       degraded_text(r), breakdown_text(r), stage_times_text(r), stage_memory_text(r.memory),
        list_text("Assumptions", r.assumptions), list_text("Where the numbers come from", r.origins),
        list_text("Calibrate next", r.calibrate_next)});
 }

@@ -44,6 +44,11 @@ std::string step_time_text(const StepReport& r) {
     text += fmt::format("   median of {} steps, {} to {} {}", r.step_times_s.size(),
                         scale(shortest), scale(longest), scale.name);
   }
+  if (const auto& p = r.step_time_percentiles_s) {
+    const TimeScale scale = time_scale(p->p99);
+    text += fmt::format("\n           noise: p50 {}, p90 {}, p99 {} {} of {} steps", scale(p->p50),
+                        scale(p->p90), scale(p->p99), scale.name, p->steps);
+  }
   text += fmt::format("\n           {} tokens/s, {} per device\n", rate_text(r.tokens_per_s),
                       rate_text(r.tokens_per_s_per_device));
   if (r.mfu > 0.0) {

@@ -16,7 +16,8 @@ constexpr auto kWakesLate = std::chrono::microseconds(30);  // a sleeper, mostly
 }  // namespace
 
 double EmulatedCompute::length(std::uint32_t shape, int rank, int step, std::size_t run) const {
-  const double mean = seconds.at(shape);
+  const auto slow = slowdown.find(rank);
+  const double mean = seconds.at(shape) * (slow == slowdown.end() ? 1.0 : slow->second);
   if (noise == 0.0) return mean;
   const std::uint64_t hash =
       counter_hash(seed, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(step), run);

@@ -3,6 +3,7 @@
 // than cores can run a plan's schedule and transfers for real.
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "runtime/step_clock.h"
@@ -13,6 +14,7 @@ struct EmulatedCompute {
   std::vector<double> seconds;  // of one run, by shape of the program
   double noise = 0.0;           // relative standard deviation of a run's time
   std::uint64_t seed = 1;
+  std::map<int, double> slowdown{};  // by rank: how many times as long; others: 1
 
   /// Seconds of the `run`-th kernel of a rank's step: a normal about the shape's, and at least a
   /// tenth of it.

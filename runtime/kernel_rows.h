@@ -10,6 +10,7 @@
 #include "kernels/reference/elementwise.h"
 #include "kernels/reference/embedding.h"
 #include "kernels/reference/loss.h"
+#include "kernels/reference/loss_scale.h"
 #include "kernels/reference/optimizer.h"
 #include "runtime/attention_rows.h"
 #include "runtime/execution.h"
@@ -148,6 +149,20 @@ ref::LossDims loss_dims(const C& c, std::int64_t columns, std::int64_t divisor) 
 }
 
 template <class C>
+using LossPartialOf = ref::LossPartial<ValueOf<C>, typename C::Token>;
+template <class C>
+using LossGradientOf = ref::LossGradient<ValueOf<C>, typename C::Token>;
+
+/// The gradient of the scaled loss, when the op names a loss scale.
+template <class C>
+void scale_loss(const C& c, std::size_t input, std::int64_t n) {
+  if (c.op.inputs <= input) return;
+  const ValueOf<C> scale = c.in(input, ref::kLossScaleState)[ref::kScale];
+  ValueOf<C>* gradient = c.out(0, n);
+  for (std::int64_t i = 0; i < n; ++i) gradient[i] *= scale;
+}
+
+template <class C>
 void loss(const C& c) {
   const std::int64_t t = c.dim(0);
   if (c.shape.kernel == Kernel::ce_loss) {
@@ -164,9 +179,24 @@ void loss(const C& c) {
                                                               .probs = c.out(0, n),
                                                               .target = c.out(1, t),
                                                               .sum = c.out(2, t)});
+    case Kernel::ce_sums:
+      return ref::ce_sums(loss_dims(c, c.dim(1), 1), LossPartialOf<C>{.logits = c.in(0, n),
+                                                                      .labels = c.tokens_in(1, t),
+                                                                      .maxima = c.in(2, t),
+                                                                      .probs = nullptr,
+                                                                      .target = c.out(0, t),
+                                                                      .sum = c.out(1, t)});
+    case Kernel::ce_grad:
+      ref::ce_grad(loss_dims(c, c.dim(1), c.dim(2)), LossGradientOf<C>{.logits = c.in(0, n),
+                                                                       .labels = c.tokens_in(1, t),
+                                                                       .maxima = c.in(2, t),
+                                                                       .sum = c.in(3, t),
+                                                                       .dlogits = c.out(0, n)});
+      return scale_loss(c, 4, n);
     default:
-      return SetOf<C>::ce_bwd(loss_dims(c, c.dim(1), c.dim(2)), c.in(0, n), c.in(1, t),
-                              c.tokens_in(2, t), c.out(0, n));
+      SetOf<C>::ce_bwd(loss_dims(c, c.dim(1), c.dim(2)), c.in(0, n), c.in(1, t), c.tokens_in(2, t),
+                       c.out(0, n));
+      return scale_loss(c, 3, n);
   }
 }
 
@@ -183,9 +213,17 @@ ValueOf<C> coefficient(const C& c) {
   return c.op.inputs > 1 ? *c.in(1, 1) : ref::Number<ValueOf<C>>::integer(1);
 }
 
+/// Under loss scaling, steps that overflowed were none for the optimizer.
+template <class C>
+std::int64_t taken_steps(const C& c) {
+  if (c.op.inputs < 4) return c.step;
+  return c.step - ref::to_integer(c.in(3, ref::kLossScaleState)[ref::kSkippedSteps]);
+}
+
 template <class C>
 void optimizer(const C& c) {
   const std::int64_t n = c.dim(0);
+  if (c.op.inputs > 2 && !(*c.in(2, 1) == ValueOf<C>{})) return;
   if (c.shape.kernel == Kernel::sgd) {
     return ref::sgd<ValueOf<C>>({}, {.n = n,
                                      .g = c.in(0, n),
@@ -193,7 +231,7 @@ void optimizer(const C& c) {
                                      .master = c.add_to(0, n),
                                      .w = c.out(1, n)});
   }
-  SetOf<C>::adamw({}, c.step,
+  SetOf<C>::adamw({}, taken_steps(c),
                   {.n = n,
                    .g = c.in(0, n),
                    .coefficient = coefficient(c),
@@ -215,6 +253,22 @@ void pack(const C& c) {
     done += part;
   }
   ref::zero(n - done, y + done);
+}
+
+/// Numbers are exact here: a narrow copy holds those of the wide tensor, and scales are told but
+/// not applied.
+template <class C>
+void quantize(const C& c) {
+  const std::int64_t n = c.dim(0), copies = c.dim(1), scales = c.dim(2);
+  const ValueOf<C>* x = c.in(0, n);
+  std::size_t output = 0;
+  for (std::int64_t i = 0; i < copies; ++i) ref::copy(n, x, c.out(output++, n));
+  const ValueOf<C> largest = ref::amax(n, x);
+  for (std::int64_t i = 0; scales > 0 && i < copies; ++i) {
+    ValueOf<C>* to = c.out(output++, scales);
+    std::fill(to, to + scales, largest);
+  }
+  for (std::int64_t i = 0; i < c.dim(3); ++i) *c.out(output++, 1) = largest;
 }
 
 template <class C>
@@ -299,6 +353,9 @@ constexpr auto table() {  // NOLINT(readability-function-size)
        [](C c) { ref::accumulate(c.dim(0), c.in(0, c.dim(0)), c.add_to(0, c.dim(0))); }},
       {K::pack, pack<Call>},
       {K::hand_over, copy},
+      {K::amax, [](C c) { *c.out(0, 1) = ref::amax(c.dim(0), c.in(0, c.dim(0))); }},
+      {K::quantize, quantize<Call>},
+      {K::update_scales, copy},
       {K::route_fwd, route<Call>},
       {K::route_bwd, route<Call>},
       {K::permute_fwd, permute<Call>},
@@ -314,8 +371,21 @@ constexpr auto table() {  // NOLINT(readability-function-size)
       {K::ce_partial, loss<Call>},
       {K::ce_loss, loss<Call>},
       {K::ce_bwd, loss<Call>},
+      {K::ce_sums, loss<Call>},
+      {K::ce_grad, loss<Call>},
       {K::sum_squares, sum_squares<Call>},
       {K::clip_coefficient, [](C c) { *c.out(0, 1) = ref::clip_coefficient<T>({}, *c.in(0, 1)); }},
+      {K::start_loss_scale,
+       [](C c) { ref::start_loss_scale<T>(c.dim(0), c.dim(1), c.out(0, ref::kLossScaleState)); }},
+      {K::unscale,
+       [](C c) {
+         ref::unscale(c.dim(0), c.in(1, ref::kLossScaleState), c.out(0, c.dim(0)), c.add_to(1, 1));
+       }},
+      {K::update_loss_scale,
+       [](C c) {
+         ref::update_loss_scale({.growth_interval = c.dim(0), .hysteresis = c.dim(1)}, *c.in(0, 1),
+                                c.add_to(0, ref::kLossScaleState));
+       }},
       {K::adamw, optimizer<Call>},
       {K::sgd, optimizer<Call>},
       {K::host_work, nothing},

@@ -44,6 +44,7 @@ std::vector<KeySection> format_words() {
       words("plan.precision.grads", kStorageWords),
       words("plan.precision.master", kMasterWords),
       words("plan.precision.optimizer_states", kOptimizerStateWords),
+      words("plan.precision.fp8_recipe", kScalingWords),
       words("plan.optimizer", kOptimizerWords),
       words("plan.attention", kAttentionWords),
       words("plan.kernels.attention", kAttentionKernelWords),

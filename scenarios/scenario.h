@@ -34,6 +34,7 @@ struct NetworkSpec {
   BytesPerSecond nic_bandwidth;  // one NIC, one direction
   std::optional<Seconds> latency;
   double oversubscription = 1.0;
+  int nodes_per_leaf = 0;  // 0: not stated, and whatever leaves a node crosses its leaf's uplink
   NetworkKind kind = NetworkKind::ib;
 };
 
@@ -51,6 +52,8 @@ struct UnitCosts {
   Seconds hop;                                // one point-to-point transfer
   std::map<std::string, Seconds> collective;  // "all_reduce", "all_gather", ...
   Seconds launch;                             // host time per kernel launch
+  Seconds graph_launch;                       // host time per replay of a captured graph
+  Seconds graph_gap;                          // device time in front of each captured kernel
   Seconds otherwise;                          // `else`: every other op
 };
 
@@ -98,6 +101,8 @@ enum class ScheduleKind : std::uint8_t {
 };
 enum class ShardingKind : std::uint8_t { none, zero1, zero2, zero3, fsdp, hsdp };
 enum class RecomputeKind : std::uint8_t { none, selective, full };
+/// How the operands of 8-bit and 4-bit products are scaled before they are rounded.
+enum class ScalingRecipe : std::uint8_t { none, delayed, tensorwise, blockwise, mxfp8, nvfp4 };
 enum class OptimizerKind : std::uint8_t { adamw, sgd, adam8bit, muon };
 enum class AttentionKind : std::uint8_t { flash, unfused };
 enum class AttentionKernel : std::uint8_t { flash1, flash2, flash3, cudnn, fused, torch };
@@ -147,8 +152,9 @@ struct RecomputePart {
 
 struct PrecisionPart {
   std::optional<Dtype> compute, params, grads, master,
-      optimizer_states;  // master: Dtype::none allowed
-  std::optional<std::string> fp8_recipe;
+      optimizer_states;                     // master: Dtype::none allowed
+  std::optional<ScalingRecipe> fp8_recipe;  // nullopt: auto
+  std::optional<bool> loss_scaling;         // nullopt: with fp16 compute
 };
 
 struct OverlapPart {
@@ -194,8 +200,8 @@ struct AllocatorSpec {
 };
 
 struct DataSpec {
-  Seconds load_time;
-  int workers = 1;
+  Seconds load_time;  // of one batch by one worker
+  int workers = 1;    // 0: the training process loads by itself, nothing ahead
 };
 
 struct Measured {

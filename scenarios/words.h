@@ -109,6 +109,13 @@ inline constexpr Word<CrossEntropyKind> kCrossEntropyWords[] = {
     {"chunked", CrossEntropyKind::chunked},
 };
 
+/// `current` is another name of `tensorwise`: the scale of a tensor is that of its own numbers.
+inline constexpr Word<ScalingRecipe> kScalingWords[] = {
+    {"delayed", ScalingRecipe::delayed},    {"tensorwise", ScalingRecipe::tensorwise},
+    {"current", ScalingRecipe::tensorwise}, {"blockwise", ScalingRecipe::blockwise},
+    {"mxfp8", ScalingRecipe::mxfp8},        {"nvfp4", ScalingRecipe::nvfp4},
+};
+
 inline constexpr Word<int> kAllocatorWords[] = {{"caching", 0}};
 /// Whether the workload is inference.
 inline constexpr Word<bool> kWorkloadWords[] = {{"training", false}, {"inference", true}};

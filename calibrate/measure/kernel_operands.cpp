@@ -192,6 +192,8 @@ KernelOperands of_flat(const Shape& s) {
     }
     case Kernel::accumulate:
       return with({{n}}, {{n}});
+    case Kernel::amax:
+      return with({{n}}, {{1}});
     default:
       return with({{n}}, {{n}});  // cast, copy
   }
@@ -207,6 +209,10 @@ KernelOperands of_loss(const Shape& s) {
       return with({{n}, tokens(t), positive(t)}, {{n}, {t}, {t}});
     case Kernel::ce_loss:
       return with({{t}, positive(t)}, {{1}});
+    case Kernel::ce_sums:
+      return with({{n}, tokens(t), positive(t)}, {{t}, {t}});
+    case Kernel::ce_grad:
+      return with({{n}, tokens(t), positive(t), positive(t)}, {{n}});
     default:
       return with({positive(n), positive(t), tokens(t)}, {{n}});  // ce_bwd
   }
@@ -219,6 +225,12 @@ KernelOperands of_optimizer(const Shape& s) {
       return with({{n}}, {{1}});
     case Kernel::clip_coefficient:
       return with({positive(1)}, {{1}});
+    case Kernel::start_loss_scale:
+      return with({}, {{4}});
+    case Kernel::unscale:
+      return with({{n}, positive(4)}, {in_place(n, 0), positive(1)});
+    case Kernel::update_loss_scale:
+      return with({positive(1)}, {positive(4)});
     case Kernel::adamw:
       return with({{n}, positive(1)}, {{n}, {n}, positive(n), in_place(n, 2)});
     default:

@@ -116,7 +116,7 @@ void run_rank(const RankArguments& a, const MpiWorld& world, RankStatus& status)
   }
   std::optional<EmulatedCompute> emulated;
   if (!a.emulate.empty()) {
-    emulated = emulated_times(lowered.program, load_profile(a.emulate), a.seed);
+    emulated = emulated_times(lowered, load_profile(a.emulate), a.seed);
   }
   const RankOutcome outcome =
       run_distributed({.program = lowered.program,

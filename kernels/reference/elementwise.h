@@ -172,6 +172,18 @@ void zero(std::int64_t n, T* x) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = T{};
 }
 
+/// The largest magnitude; in the field, which has no order, 0.
+template <class T>
+T amax(std::int64_t n, const T* x) {
+  if constexpr (Number<T>::exact) {
+    return T{};
+  } else {
+    T largest{};
+    for (std::int64_t i = 0; i < n; ++i) largest = std::fmax(largest, std::fabs(x[i]));
+    return largest;
+  }
+}
+
 /// x *= 1 / divisor
 template <class T>
 void scale(std::int64_t n, std::int64_t divisor, T* x) {

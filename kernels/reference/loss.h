@@ -87,6 +87,27 @@ void ce_partial(const LossDims& dims, const LossPartial<T, Label>& o) {
   }
 }
 
+/// The same without keeping what the exponentials are; `o.probs` is not looked at.
+template <class T, class Label = T>
+void ce_sums(const LossDims& dims, const LossPartial<T, Label>& o) {
+  for (std::int64_t r = 0; r < dims.t; ++r) {
+    const std::int64_t label = to_integer(o.labels[r]);
+    T target{};
+    typename Number<T>::Wide sum{};
+    for (std::int64_t c = 0; c < dims.columns() && dims.real(c); ++c) {
+      const T x = o.logits[dims.at(r, c)] - o.maxima[r];
+      if (dims.is_label(c, label)) target = x;
+      if constexpr (Number<T>::exact) {
+        sum += x * x;
+      } else {
+        sum += std::exp(x);
+      }
+    }
+    o.target[r] = target;
+    o.sum[r] = static_cast<T>(sum);
+  }
+}
+
 /// target (t), sum (t) of all ranks -> loss (1) +=
 template <class T>
 void ce_loss(const LossDims& dims, const T* target, const T* sum, T* loss) {
@@ -118,6 +139,38 @@ void ce_bwd(const LossDims& dims, const T* probs, const T* sum, const Label* lab
         dlogits[i] = (probs[i] - onehot) * factor;
       } else {
         dlogits[i] = (probs[i] / sum[r] - onehot) * factor;
+      }
+    }
+  }
+}
+
+template <class T, class Label = T>
+struct LossGradient {
+  const T* logits;      // (t, v)
+  const Label* labels;  // (t)
+  const T* maxima;      // (t), of all ranks
+  const T* sum;         // (t), of all ranks
+  T* dlogits;           // (t, v), may be logits
+};
+
+/// ce_bwd from the logits.
+template <class T, class Label>
+void ce_grad(const LossDims& dims, const LossGradient<T, Label>& o) {
+  const T factor = Number<T>::ratio(Number<T>::exact ? 2 : 1, dims.divisor);
+  for (std::int64_t r = 0; r < dims.t; ++r) {
+    const std::int64_t label = to_integer(o.labels[r]);
+    for (std::int64_t c = 0; c < dims.columns(); ++c) {
+      const std::int64_t i = dims.at(r, c);
+      if (!dims.real(c)) {
+        o.dlogits[i] = T{};
+        continue;
+      }
+      const T onehot = Number<T>::integer(dims.is_label(c, label) ? 1 : 0);
+      const T x = o.logits[i] - o.maxima[r];
+      if constexpr (Number<T>::exact) {
+        o.dlogits[i] = (x - onehot) * factor;
+      } else {
+        o.dlogits[i] = static_cast<T>((std::exp(x) / o.sum[r] - onehot) * factor);
       }
     }
   }

@@ -31,6 +31,7 @@ struct DeviceMemory {
   std::int64_t capacity_bytes = 0;  // what the driver reports usable, before the process's context
   std::int64_t context_bytes = 0;   // CUDA context with the framework's modules loaded
   std::int64_t other_bytes = 0;     // whatever else stands outside the allocator
+  std::int64_t graph_kernel_bytes = 0;      // of the driver, for each kernel of a captured graph
   std::int64_t cublas_workspace_bytes = 0;  // per (handle, stream), taken *inside* the allocator
   NcclMemory nccl;
 };

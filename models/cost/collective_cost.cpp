@@ -32,14 +32,20 @@ bool inside_curve(const CollectiveCurve& c, double bytes) {
   return bytes >= c.points.front().first && bytes <= c.points.back().first;
 }
 
+/// A curve over a network is of the adapters it was measured on, all of their rate.
+bool network_is_slower(const Placement& p, const CollectiveCurve& c) {
+  return p.oversubscription > 1.0 || p.nic_bandwidth.value < c.nic_bandwidth;
+}
+
 const CollectiveCurve* matching_curve(const Profile& profile, const CollectiveQuery& q) {
   const Placement& p = q.placement;
   const Reach reach = reach_of(p);
   if (reach == Reach::pcie) return nullptr;
   for (const CollectiveCurve& c : profile.curves) {
     if (c.kind != q.kind || c.ranks != p.ranks) continue;
-    if (reach == Reach::nvlink ? c.network == NetworkType::none
-                               : c.network == p.network && c.nodes == p.nodes) {
+    if (reach == Reach::nvlink
+            ? c.network == NetworkType::none
+            : c.network == p.network && c.nodes == p.nodes && !network_is_slower(p, c)) {
       return &c;
     }
   }

@@ -32,7 +32,9 @@ constexpr double kResidualReach = 0.3;  // in natural log units of distance
 constexpr double kNoCorrection = 0.3;   // weight of a zero residual
 constexpr std::size_t kNeighbours = 4;
 constexpr double kModelSigma = 0.10;  // the model alone: 6-9 % mean error, p90 twice that
-constexpr double kNearSigma = 0.06;   // with a measured shape at no distance but another layout
+constexpr double kUnknownNarrowSigma =
+    0.10;                            // the efficiency of 16 bits taken for a type unmeasured
+constexpr double kNearSigma = 0.06;  // with a measured shape at no distance but another layout
 
 double alignment_factor(const Profile& profile, const GemmProblem& problem) {
   double factor = 1.0;
@@ -42,13 +44,21 @@ double alignment_factor(const Profile& profile, const GemmProblem& problem) {
   return factor;
 }
 
+/// Best 8-bit rate over its peak, against the same of 16 bits; nothing is known of other types.
+const Figure* narrow_efficiency(const Profile& profile, Dtype dtype) {
+  if (dtype == Dtype::mxfp8) dtype = Dtype::fp8;
+  const auto at = profile.gemm.narrow.find(dtype);
+  return at == profile.gemm.narrow.end() ? nullptr : &at->second;
+}
+
 /// FLOP/s of full waves of the largest tile, before any power limit.
 double full_rate(const Profile& profile, const GemmProblem& problem) {
   if (problem.batch > 1.0 && problem.aligned_bytes < kTensorCoreAlignment) {
     return peak_rate(profile, Dtype::fp32).value * profile.unaligned_batched.value;
   }
+  const Figure* narrow = narrow_efficiency(profile, problem.dtype);
   return peak_rate(profile, problem.dtype).value * profile.gemm.efficiency.value *
-         alignment_factor(profile, problem);
+         (narrow != nullptr ? narrow->value : 1.0) * alignment_factor(profile, problem);
 }
 
 /// What one multiprocessor reaches.
@@ -197,6 +207,13 @@ OpCost gemm_problem_cost(const Profile& profile, const GemmProblem& problem) {
   if (problem.aligned_bytes < kTensorCoreAlignment) {
     cost.origin = {Basis::assumed, profile.alignment_source};
     cost.sigma = 3.0 * kModelSigma;
+    return cost;
+  }
+  if (bits_of(problem.dtype) < 16) {
+    const Figure* narrow = narrow_efficiency(profile, problem.dtype);
+    cost.origin = narrow != nullptr ? Origin{Basis::modelled, narrow->source}
+                                    : Origin{Basis::assumed, profile.gemm.efficiency.source};
+    cost.sigma = kModelSigma + (narrow != nullptr ? narrow->sigma : kUnknownNarrowSigma);
     return cost;
   }
   if (problem.batch > 1.0) return cost;

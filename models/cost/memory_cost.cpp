@@ -59,11 +59,14 @@ std::string_view memory_group(Kernel kernel) {
     case Kernel::ce_partial:
     case Kernel::ce_loss:
     case Kernel::ce_bwd:
+    case Kernel::ce_sums:
+    case Kernel::ce_grad:
       return "cross_entropy";
     case Kernel::bias_bwd:
     case Kernel::position_bwd:
     case Kernel::sum_squares:
     case Kernel::clip_coefficient:
+    case Kernel::amax:
       return "reduction";
     case Kernel::embedding_fwd:
     case Kernel::embedding_bwd:
@@ -106,6 +109,10 @@ OpCost memory_cost(const Profile& profile, const Shape& shape) {
   const Bytes bytes{static_cast<double>(shape.bytes_read + shape.bytes_written)};
   const Seconds streaming =
       streaming_time(bytes, {profile.chip.memory_bandwidth.value * efficiency});
+  if ((shape.attr & kContinues) != 0) {
+    cost.time = streaming;
+    return cost;
+  }
   cost.time = {std::max(profile.memory_kernel_floor.value,
                         profile.memory_kernel_fixed.value + streaming.value)};
   return cost;

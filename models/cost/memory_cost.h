@@ -3,6 +3,7 @@
 //
 //   time = max(floor, fixed + (bytes_read + bytes_written) / (efficiency * bandwidth))
 //
+// A kernel that goes on with the one before (`kContinues`) has the streaming term alone.
 // Bytes are those of `Shape`: each operand once. An implementation that makes several passes (eager
 // norms, eager activations) shows as a lower efficiency: its row is measured on the same count.
 // `kFused` in the shape's attributes picks the fused or the eager row of the kernel's group.

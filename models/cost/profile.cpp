@@ -86,17 +86,22 @@ MemoryFigures read_memory(ProfileFields& in, const LocatedJson& map) {
 
 GemmModel read_gemm_model(ProfileFields& in, const LocatedJson& map) {
   in.allow(map, {"efficiency", "memory_efficiency", "tile_half_area", "ramp", "quantisation",
-                 "partial_wave", "epilogue", "fixed", "power_drop", "power_flops"});
-  return {.efficiency = in.figure(map, "efficiency", Range::positive),
-          .memory_efficiency = in.figure(map, "memory_efficiency", Range::positive),
-          .tile_half_area = in.figure(map, "tile_half_area", Range::not_negative),
-          .ramp = in.figure(map, "ramp", Range::not_negative),
-          .quantisation = in.figure(map, "quantisation", Range::share),
-          .partial_wave = in.figure(map, "partial_wave", Range::share),
-          .epilogue = in.figure(map, "epilogue", Range::not_negative),
-          .fixed = in.figure(map, "fixed", Range::not_negative),
-          .power_drop = in.figure(map, "power_drop", Range::share),
-          .power_flops = in.figure(map, "power_flops", Range::positive)};
+                 "partial_wave", "epilogue", "fixed", "power_drop", "power_flops", "narrow"});
+  GemmModel model{.efficiency = in.figure(map, "efficiency", Range::positive),
+                  .memory_efficiency = in.figure(map, "memory_efficiency", Range::positive),
+                  .tile_half_area = in.figure(map, "tile_half_area", Range::not_negative),
+                  .ramp = in.figure(map, "ramp", Range::not_negative),
+                  .quantisation = in.figure(map, "quantisation", Range::share),
+                  .partial_wave = in.figure(map, "partial_wave", Range::share),
+                  .epilogue = in.figure(map, "epilogue", Range::not_negative),
+                  .fixed = in.figure(map, "fixed", Range::not_negative),
+                  .power_drop = in.figure(map, "power_drop", Range::share),
+                  .power_flops = in.figure(map, "power_flops", Range::positive),
+                  .narrow = {}};
+  if (map.find("narrow") != nullptr)
+    model.narrow = figures_by<Dtype>(in, in.member(map, "narrow", Kind::map),
+                                     enum_names(Dtype::field), Range::positive);
+  return model;
 }
 
 GemmTable read_gemm_table(ProfileFields& in, const LocatedJson& map) {

@@ -48,16 +48,17 @@ struct MemoryFigures {
 
 /// The tile-and-wave model of a matrix product (gemm_cost.h says what each does).
 struct GemmModel {
-  Figure efficiency{};         // of the tensor peak, full waves of the largest tile
-  Figure memory_efficiency{};  // of the memory bandwidth
-  Figure tile_half_area{};     // elements: smaller tiles reuse less
-  Figure ramp{};               // elements of K: prologue of a tile
-  Figure quantisation{};       // 1: time goes with whole waves, 0: with the fraction
-  Figure partial_wave{};       // least time of an unfilled first wave, in waves
-  Figure epilogue{};           // part of a tile's output traffic that is not hidden
-  Figure fixed{};              // s per kernel
-  Figure power_drop{};         // rate lost by kernels long enough to reach the power limit
-  Figure power_flops{};        // FLOP at which half of it is lost
+  Figure efficiency{};             // of the tensor peak, full waves of the largest tile
+  Figure memory_efficiency{};      // of the memory bandwidth
+  Figure tile_half_area{};         // elements: smaller tiles reuse less
+  Figure ramp{};                   // elements of K: prologue of a tile
+  Figure quantisation{};           // 1: time goes with whole waves, 0: with the fraction
+  Figure partial_wave{};           // least time of an unfilled first wave, in waves
+  Figure epilogue{};               // part of a tile's output traffic that is not hidden
+  Figure fixed{};                  // s per kernel
+  Figure power_drop{};             // rate lost by kernels long enough to reach the power limit
+  Figure power_flops{};            // FLOP at which half of it is lost
+  std::map<Dtype, Figure> narrow;  // efficiency of 8-bit products relative to `efficiency`
 };
 
 /// One kernel's rate by alignment: the factor for operands whose rows are a multiple of `bytes`.
@@ -110,7 +111,7 @@ struct CollectiveCurve {
   CommKind kind = CommKind::all_reduce;
   int ranks = 0, nodes = 1;
   NetworkType network = NetworkType::none;  // none: any, or inside one NVLink domain
-  double nic_bandwidth = 0.0;               // send_recv between nodes: NIC it was measured on, B/s
+  double nic_bandwidth = 0.0;               // between nodes: NIC it was measured on, B/s
   double sigma = 0.0;
   std::uint16_t source = 0;
   std::vector<std::pair<double, double>> points{};  // bytes, seconds

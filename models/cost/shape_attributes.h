@@ -10,7 +10,7 @@
 
 namespace windtunnel {
 
-constexpr std::array<std::pair<std::uint16_t, std::string_view>, 7> kShapeAttributeNames = {{
+constexpr std::array<std::pair<std::uint16_t, std::string_view>, 9> kShapeAttributeNames = {{
     {kAccumulate, "accumulate"},
     {kSequenceShard, "sequence_shard"},
     {kHasBias, "has_bias"},
@@ -18,6 +18,8 @@ constexpr std::array<std::pair<std::uint16_t, std::string_view>, 7> kShapeAttrib
     {kAlibi, "alibi"},
     {kAttentionDropout, "attention_dropout"},
     {kFused, "fused"},
+    {kOverwrite, "overwrite"},
+    {kContinues, "continues"},
 }};
 
 }  // namespace windtunnel

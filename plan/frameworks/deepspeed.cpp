@@ -19,6 +19,8 @@ FrameworkRules deepspeed_rules(const Scenario&) {
   r.fp32_grad_copy_in_step = true;
   r.host_ops_per_parameter = 2;
   r.time_sigma = 0.10;
+  // runtime/fp16/loss_scaler.py, runtime/constants.py: initial_scale_power, loss_scale_window.
+  r.loss_scaling = {.initial_log2 = 16, .growth_interval = 1000, .hysteresis = 2};
   return r;
 }
 

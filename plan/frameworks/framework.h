@@ -14,6 +14,10 @@
 
 namespace windtunnel {
 
+/// What one CUDA graph holds where a plan asks for graphs (plan/graph_capture.h); none: the
+/// framework captures none in training.
+enum class GraphScope : std::uint8_t { none, layer, iteration };
+
 enum class LayerSplit : std::uint8_t { equal_or_ends_count_as_layers, by_cost };
 
 /// Which gradients exist beside the accumulation buffer (`precision.grads`).
@@ -68,9 +72,26 @@ enum class UnshardKind : std::uint8_t {
 struct ShardedUnitRules {
   UnshardKind unshard = UnshardKind::in_place;
   bool pads_each_parameter = false;  // each parameter's first dimension, not the whole unit
-  bool ends_in_root = true;          // embedding, final norm and head are one unit that stays whole
-  bool head_stays = false;  // final norm and head, a unit of their own, stay whole for backward
+  int aligned_bytes = 0;  // every parameter of a unit but the last is padded to a multiple of these
+  bool ends_in_root = true;  // embedding, final norm and head are one unit that stays whole
+  bool head_stays = false;   // final norm and head, a unit of their own, stay whole for backward
   bool last_layer_stays = false;  // so does the last layer: it would be gathered again at once
+};
+
+/// How a stack multiplies in 8 and 4 bits (docs/precision.md).
+struct QuantizedRules {
+  ScalingRecipe fp8_recipe = ScalingRecipe::tensorwise;  // what `compute: fp8` means under auto
+  int wide_layers_at_ends = 0;     // first and last layers left in 16 bits, tensorwise scaling
+  bool keeps_weights = true;       // whole weights are quantised once a step and kept
+  bool always_transposes = false;  // a second layout of every operand, whatever the device
+  bool norm_quantizes = true;      // the norm's kernel writes what it makes quantised
+};
+
+/// The state machine of fp16 loss scaling (plan/loss_scaling.h).
+struct LossScaling {
+  std::int64_t initial_log2 = 16;
+  std::int64_t growth_interval = 2000;  // finite steps until the scale doubles
+  std::int64_t hysteresis = 1;          // overflows until it halves
 };
 
 struct FrameworkRules {
@@ -90,6 +111,7 @@ struct FrameworkRules {
   bool scatter_gather_p2p = false;    // send 1/tp of the activation and gather at the receiver
   bool scatter_gather_grads = false;  // the same for the gradient
   PartitionedTransfers partitioned_transfers;
+  bool rounds_of_micro_batches = false;  // interleaving: equal rounds of at least pp micro-batches
   // Gradients and optimizer
   bool fuse_wgrad_accumulation = true;  // GEMM writes into the accumulation buffer
   HalfGrads half_grads = HalfGrads::none;
@@ -109,7 +131,9 @@ struct FrameworkRules {
   bool split_gated_linear = false;  // gate and up are two column-parallel layers: two
                                     // input-gradient reductions in backward
   bool attention_host_sync =
-      false;             // flash attention reads a sequence length on the host in every layer
+      false;  // flash attention reads a sequence length on the host in every layer
+  QuantizedRules quantized;
+  LossScaling loss_scaling;
   EagerNorm eager_norm;  // not counted: the profile's measured unfused norm
   // Activations kept
   bool eager_norm_keeps_normalized =
@@ -131,6 +155,7 @@ struct FrameworkRules {
   // The same for what such runs took on top, cause unknown: widens the interval's slow side alone.
   double slowdown_sigma = 0.0;
   // Host
+  GraphScope graphs = GraphScope::none;
   HostCalls host_layer;            // one layer
   bool step_synchronizes = false;  // the host waits for the device at the end of every step
   int host_ops_per_parameter = 0;  // operators per parameter tensor in the optimizer step

@@ -7,6 +7,7 @@ namespace windtunnel {
 FrameworkRules generic_rules(const Scenario&) {
   FrameworkRules r;
   r.name = "generic";
+  r.graphs = GraphScope::iteration;
   r.time_sigma = 0.10;
   return r;
 }

@@ -50,6 +50,8 @@ FrameworkRules megatron_deepspeed_rules(const Scenario& s) {
   // Over nodes the reductions take longer than the volume they send explains (docs/uncertainty.md).
   r.time_sigma = 0.055;
   r.slowdown_sigma = s.cluster.nodes > 1 ? 0.15 : 0.0;
+  // runtime/fp16/loss_scaler.py, runtime/constants.py: initial_scale_power, loss_scale_window.
+  r.loss_scaling = {.initial_log2 = 16, .growth_interval = 1000, .hysteresis = 2};
   return r;
 }
 

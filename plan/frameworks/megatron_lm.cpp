@@ -35,7 +35,21 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   // Probabilities are sent with the rows and weigh the experts' activations
   // (core/transformer/moe/experts.py, TEGroupedMLP): there by mid 2025.
   r.weighs_in_experts = stack_since(s.stack, 2025, 6);
+  // Graphs of a layer: Transformer Engine's make_graphed_callables in NeMo, then core's
+  // CudaGraphManager (transformer/cuda_graphs.py), 2024; of an iteration: FullCudaGraphWrapper
+  // (full_cuda_graph.py, core 0.14), which NVIDIA's MLPerf submissions used before.
+  const bool whole = s.stack.framework.find("mlperf") != std::string::npos;
+  r.graphs = whole                           ? GraphScope::iteration
+             : stack_since(s.stack, 2024, 1) ? GraphScope::layer
+                                             : GraphScope::none;
   r.host_ops_per_parameter = 2;
+  // training/arguments.py: initial_loss_scale 2^32, loss_scale_window, hysteresis.
+  r.loss_scaling = {.initial_log2 = 32, .growth_interval = 1000, .hysteresis = 2};
+  // training/arguments.py: fp8_recipe delayed; NVIDIA-NeMo/Megatron-Bridge training/
+  // mixed_precision.py: tensorwise, one layer at each end in bf16.
+  const bool bridge = s.stack.framework.find("bridge") != std::string::npos;
+  r.quantized = {.fp8_recipe = bridge ? ScalingRecipe::tensorwise : ScalingRecipe::delayed,
+                 .wide_layers_at_ends = bridge ? 1 : 0};
   r.time_sigma = 0.02;
   return r;
 }

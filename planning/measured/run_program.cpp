@@ -219,6 +219,22 @@ void require_executable(const Lowered& lowered, bool emulated) {
         fmt::format("ranks run on the CPU device, not on {}", s.cluster.device),
         "device: cpu; or run --emulate PROFILE, which takes kernels' times from a profile")});
   }
+  for (std::size_t i = 0; i < s.cluster.degraded.size(); ++i) {
+    if (emulated && !s.cluster.degraded[i].nic_bandwidth) continue;
+    throw InputError({diagnostic_at(
+        s, fmt::format("cluster.degraded.{}", i),
+        emulated ? "an emulated run slows kernels, not network adapters"
+                 : "a run takes the machine as it is",
+        "simulate takes all of degraded, run --emulate PROFILE the slowdown of ranks")});
+  }
+  if (lowered.resolved.plan.quantizes()) {
+    throw InputError(
+        {diagnostic_at(s, "plan.precision.compute",
+                       fmt::format("{} products are simulated, not run: the CPU device "
+                                   "has no such numbers",
+                                   name_of(lowered.resolved.plan.compute)),
+                       "precision: {compute: fp32}; simulate takes this scenario")});
+  }
   if (const std::optional<std::string> wrong = find_unstorable(lowered.program)) {
     throw InputError({diagnostic_at(s, "plan.precision.compute",
                                     fmt::format("the CPU device stores fp32: {}", *wrong),

@@ -63,6 +63,39 @@ void check_stage_scale(const Scenario& s, std::vector<Diagnostic>& problems) {
   }
 }
 
+/// Ranges are those of the simulator's fixed-point products.
+void check_degraded(const Scenario& s, std::vector<Diagnostic>& problems) {
+  constexpr double kMostSlowdown = 1000;
+  const Cluster& cluster = s.cluster;
+  for (std::size_t i = 0; i < cluster.degraded.size(); ++i) {
+    const Degraded& entry = cluster.degraded[i];
+    const std::string key = fmt::format("cluster.degraded.{}", i);
+    if (entry.node) check_index(s, {key + ".node", "node", *entry.node, cluster.nodes}, problems);
+    if (entry.rank)
+      check_index(s, {key + ".rank", "rank", *entry.rank, cluster.devices()}, problems);
+    const auto refuse = [&](const char* part, std::string message, std::string hint) {
+      problems.push_back(diagnostic_at(s, key + part, std::move(message), std::move(hint)));
+    };
+    if (entry.slowdown > kMostSlowdown) {
+      refuse(".slowdown", fmt::format("a slowdown of {} is out of range", *entry.slowdown),
+             fmt::format("from 1 to {}", kMostSlowdown));
+    }
+    if (!entry.nic_bandwidth) continue;
+    if (!cluster.network) {
+      refuse(".nic_bandwidth", "a slow network adapter needs a network", "network: in cluster");
+      continue;
+    }
+    const double share = entry.nic_bandwidth->value / cluster.network->nic_bandwidth.value;
+    if (share > 1 || share * kMostSlowdown < 1) {
+      refuse(".nic_bandwidth",
+             fmt::format("a degraded adapter has from 1/{} of the network's bandwidth to all of it",
+                         kMostSlowdown),
+             fmt::format("nic_bandwidth of the network is {:.6g} Gbit/s",
+                         cluster.network->nic_bandwidth.value * 8e-9));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Diagnostic> check_cluster(const Scenario& s) {
@@ -71,12 +104,7 @@ std::vector<Diagnostic> check_cluster(const Scenario& s) {
   check_network(s, problems);
   check_unit(s, problems);
   check_stage_scale(s, problems);
-  for (std::size_t i = 0; i < s.cluster.degraded.size(); ++i) {
-    const Degraded& entry = s.cluster.degraded[i];
-    const std::string key = fmt::format("cluster.degraded.{}", i);
-    if (entry.node) check_index(s, {key + ".node", "node", *entry.node, s.cluster.nodes}, problems);
-    if (entry.rank) check_index(s, {key + ".rank", "rank", *entry.rank, devices}, problems);
-  }
+  check_degraded(s, problems);
   if (s.measured && s.measured->peak_rank) {
     check_index(s, {"measured.peak_rank", "rank", *s.measured->peak_rank, devices}, problems);
   }

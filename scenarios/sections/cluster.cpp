@@ -46,6 +46,7 @@ constexpr Key<NetworkSpec> kNetworkKeys[] = {
     {"nic_bandwidth", set<&NetworkSpec::nic_bandwidth, positive_bandwidth>},
     {"latency", set<&NetworkSpec::latency, seconds>},
     {"oversubscription", set<&NetworkSpec::oversubscription, at_least_one>},
+    {"nodes_per_leaf", set<&NetworkSpec::nodes_per_leaf, degree>},
     {"kind", set<&NetworkSpec::kind, word<kNetworkWords>>},
 };
 

@@ -46,7 +46,7 @@ constexpr Key<AllocatorSpec> kAllocatorKeys[] = {
 
 constexpr Key<DataSpec> kDataKeys[] = {
     {"load_time", set<&DataSpec::load_time, seconds>},
-    {"workers", set<&DataSpec::workers, degree>},
+    {"workers", set<&DataSpec::workers, index_number>},
 };
 
 std::optional<Seconds> positive_seconds(const Reading& reading, const YamlValue& value) {

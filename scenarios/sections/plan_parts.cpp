@@ -75,7 +75,8 @@ constexpr Key<PrecisionPart> kPrecisionKeys[] = {
     {"grads", set<&PrecisionPart::grads, word<kStorageWords>>},
     {"master", set<&PrecisionPart::master, word<kMasterWords>>},
     {"optimizer_states", set<&PrecisionPart::optimizer_states, word<kOptimizerStateWords>>},
-    {"fp8_recipe", set_or_auto<&PrecisionPart::fp8_recipe, free_text>},
+    {"fp8_recipe", set_or_auto<&PrecisionPart::fp8_recipe, word<kScalingWords>>},
+    {"loss_scaling", set_or_auto<&PrecisionPart::loss_scaling, boolean>},
 };
 
 }  // namespace

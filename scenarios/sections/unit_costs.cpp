@@ -63,6 +63,8 @@ constexpr Key<UnitCosts> kUnitKeys[] = {
     {"hop", set<&UnitCosts::hop, seconds>},
     {"collective", read_collective},
     {"launch", set<&UnitCosts::launch, seconds>},
+    {"graph_launch", set<&UnitCosts::graph_launch, seconds>},
+    {"graph_gap", set<&UnitCosts::graph_gap, seconds>},
     {"else", set<&UnitCosts::otherwise, seconds>},
 };
 

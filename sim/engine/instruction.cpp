@@ -170,7 +170,7 @@ class Compiler {
 
   Instruction decode(std::size_t role, const Op& op) {
     Instruction i{.stream = op.stream,
-                  .launches = op.launches,
+                  .launches = op.captured ? std::uint8_t{0} : op.launches,
                   .op = static_cast<std::uint32_t>(&op - program_.ops.data())};
     const bool on_compute = op.stream == Stream::compute;
     if (op.comm != kNone) {

@@ -21,17 +21,19 @@ std::vector<LaneGrid::Class> one_class_each(int size) {
 std::vector<LaneGrid::Class> classes_of(const Mesh& mesh, Axis axis, const StepCosts& costs) {
   const Grid grid = dense_grid(mesh);
   // Where on the other axes a slow rank or link stands, on which communicator, and how slow it is.
-  using Signature = std::vector<std::tuple<int, std::uint32_t, double>>;
+  using Signature = std::vector<std::tuple<int, std::uint32_t, double, std::uint32_t>>;
   std::vector<Signature> signatures(static_cast<std::size_t>(grid.size(axis)));
-  const auto note = [&](int rank, std::uint32_t comm, double factor) {
+  const auto note = [&](int rank, std::uint32_t comm, double factor, std::uint32_t by_op) {
     Coordinates place = coordinates_of(grid, rank);
     const int coordinate = place.at(axis);
     place.set(axis, 0);
     signatures[static_cast<std::size_t>(coordinate)].emplace_back(rank_of(grid, place), comm,
-                                                                  factor);
+                                                                  factor, by_op);
   };
-  for (const SlowRank& slow : costs.slow_ranks) note(slow.rank, kNone, slow.factor);
-  for (const SlowLink& slow : costs.slow_links) note(slow.rank, slow.comm, slow.factor);
+  for (const SlowRank& slow : costs.slow_ranks) note(slow.rank, kNone, slow.factor, kNone);
+  for (const SlowLink& slow : costs.slow_links) {
+    note(slow.rank, slow.comm, slow.factor, slow.by_op);
+  }
   std::vector<LaneGrid::Class> classes;
   std::map<Signature, std::size_t> class_of;
   for (int i = 0; i < grid.size(axis); ++i) {

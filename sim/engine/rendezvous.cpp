@@ -28,7 +28,6 @@ CompletionRef Rendezvous::post(const Instruction& instruction, const Party& part
     transfer->terms.missing = 2;
     transfer->terms.transfer = TransferKind::point_to_point;
     transfer->terms.charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
-    transfer->terms.slow = step_.slow_links.of_channel(instruction.place);
     transfer->terms.comm = instruction.comm;
     transfer->terms.source = static_cast<std::int16_t>(ends.source);
     transfer->terms.destination = static_cast<std::int16_t>(ends.destination);
@@ -39,6 +38,7 @@ CompletionRef Rendezvous::post(const Instruction& instruction, const Party& part
   }
   if (instruction.sends) {
     transfer->terms.duration = party.duration;
+    transfer->terms.slow = step_.slow_links.of(party.role, instruction.op);
     transfer->terms.shares = party.shares;
     transfer->terms.noise = party.noise;
   }
@@ -55,7 +55,6 @@ CompletionRef Rendezvous::meet(const Instruction& instruction, const Party& part
     lane_math::copy(meeting->start, party.floor, step_.pool.lanes());
     meeting->terms.missing = step_.compiled.roles_of_comm[instruction.comm];
     meeting->terms.charges = {.queue = kBubble, .skew = kBubble, .running = instruction.category};
-    meeting->terms.slow = step_.slow_links.of_collective(party.role, instruction.comm);
     meeting->terms.comm = instruction.comm;
     gathering.open.push_back(std::move(meeting));
   }
@@ -64,6 +63,7 @@ CompletionRef Rendezvous::meet(const Instruction& instruction, const Party& part
   if (meeting->terms.priced_by < 0 || party.role < meeting->terms.priced_by) {
     meeting->terms.priced_by = static_cast<std::int16_t>(party.role);
     meeting->terms.duration = party.duration;
+    meeting->terms.slow = step_.slow_links.of(party.role, instruction.op);
     meeting->terms.shares = party.shares;
     meeting->terms.noise = party.noise;
   }

@@ -131,7 +131,7 @@ void RoleSweep::run_join(const Instruction& i) {
     compute_.idle_until(ready_.data(), kStraggler);
   }
   if (step_.recorder != nullptr) trace_start(compute_.tail());
-  const FactorQ16* slow = step_.slow_links.of_collective(index_, i.comm);
+  const FactorQ16* slow = step_.slow_links.of(index_, i.op);
   if (TransferEntry* entry = next_transfer(i); entry != nullptr || costs_.varies(i.op)) {
     communicate_each(i, entry);
   } else if (step_.costs.draws == 1 && slow == nullptr) {
@@ -151,8 +151,7 @@ void RoleSweep::finish_transfer(const Instruction& i, TransferEntry* entry,
 }
 
 void RoleSweep::communicate_each(const Instruction& i, TransferEntry* entry) {
-  const Picoseconds* alone =
-      costs_.price_each(i.op, step_.slow_links.of_collective(index_, i.comm));
+  const Picoseconds* alone = costs_.price_each(i.op, step_.slow_links.of(index_, i.op));
   const Picoseconds* start = compute_.tail();
   lane_math::copy(ready_.data(), start, lanes_);
   lane_math::add_each(ready_.data(), alone, lanes_);
@@ -171,8 +170,7 @@ Completion* RoleSweep::run_side_join(const Instruction& i) {
   done->terms.has_arrival = true;
   join_lanes(step_.grid, step_.program.comms[i.comm], ready_);
   lane_math::copy(done->start, ready_.data(), lanes_);
-  const Picoseconds* durations =
-      costs_.price_each(i.op, step_.slow_links.of_collective(index_, i.comm));
+  const Picoseconds* durations = costs_.price_each(i.op, step_.slow_links.of(index_, i.op));
   if (overlap_.enabled()) durations = beside_compute(i, durations);
   lane_math::copy(done->end, ready_.data(), lanes_);
   lane_math::add_each(done->end, durations, lanes_);

@@ -1,7 +1,8 @@
 #pragma once
 // Slow links: how much longer a transfer takes on each lane because of the slowest link among its
-// members. Fixed for a step, so worked out once per communicator and channel.
+// members. Fixed for a step, so worked out once per communicator and factors.
 
+#include <cstdint>
 #include <vector>
 
 #include "sim/engine/fixed_point.h"
@@ -16,25 +17,20 @@ class SlowLinks {
   SlowLinks(const Program& program, const CompiledProgram& compiled, const StepCosts& costs,
             const LaneGrid& grid);
 
-  bool any() const { return any_; }
+  bool any() const { return !of_role_.empty(); }
 
-  // Factors per lane, or nullptr where all are 1.
-  const FactorQ16* of_collective(int role, std::uint32_t comm) const {
-    return any_ ? find(collectives_[static_cast<std::size_t>(role)][comm]) : nullptr;
-  }
-  const FactorQ16* of_channel(std::uint32_t channel) const {
-    return any_ ? find(channels_[channel]) : nullptr;
+  /// Factors per lane of a role's collective or send, or nullptr where all are 1.
+  const FactorQ16* of(int role, std::uint32_t op) const {
+    if (!any()) return nullptr;
+    const Factors& factors = tables_[of_role_[static_cast<std::size_t>(role)][op]];
+    return factors.empty() ? nullptr : factors.data();
   }
 
  private:
   using Factors = std::vector<FactorQ16>;  // [lane]; empty: all 1
-  static const FactorQ16* find(const Factors& factors) {
-    return factors.empty() ? nullptr : factors.data();
-  }
 
-  bool any_;
-  std::vector<std::vector<Factors>> collectives_;  // [role][comm]
-  std::vector<Factors> channels_;
+  std::vector<Factors> tables_;                      // the first: all 1
+  std::vector<std::vector<std::uint32_t>> of_role_;  // [role][op] index into tables_
 };
 
 }  // namespace windtunnel

@@ -74,6 +74,7 @@ struct SlowLink {
   int rank = 0;
   std::uint32_t comm = 0;  // index into Program::comms
   double factor = 1.0;
+  std::uint32_t by_op = kNone;  // index into StepCosts::link_factors, which count instead
 };
 
 struct StepCosts {
@@ -87,6 +88,9 @@ struct StepCosts {
   std::vector<double> role_factor;  // [role]: on the role's compute ops; empty: 1
   std::vector<SlowRank> slow_ranks;
   std::vector<SlowLink> slow_links;
+  /// [set][op] What a slow link does to each collective and send, where a small message is slowed
+  /// less than a large one.
+  std::vector<std::vector<double>> link_factors;
   Jitter jitter;
   Theft theft;
   LinkFlows flows;  // tier T2; none: transfers of different communicators do not meet

@@ -12,6 +12,8 @@ namespace {
 
 // Host threads with a cuBLAS handle of their own: the training loop's and autograd's.
 constexpr std::uint32_t kThreads = 2;
+/// The pool of captured graphs: past those of the streams.
+constexpr Stream kGraphPool = Stream::count;
 
 std::uint32_t thread_of(const Op& op) {
   return op.phase == Phase::backward || op.phase == Phase::weight_grad ? 1 : 0;
@@ -165,14 +167,14 @@ void Compiler::add_slot_op(const Op& op, std::uint32_t index) {
   CHECK(what.parent == kNone, "a view holds no memory");
   if (what.bytes() == 0) return;  // the framework hands out no block for an empty tensor
   const std::int64_t size = block_bytes(what.bytes());
+  const Stream pool = what.in_graph ? kGraphPool : what.pool;
   out_.ops.push_back(
       {.size = size,
        .place = places_[slot].place,
        .stride = places_[slot].stride,
        .slot = slot,
        .op = index,
-       .pool =
-           static_cast<std::uint16_t>(CachingAllocator::pool_of(size, static_cast<int>(what.pool))),
+       .pool = static_cast<std::uint16_t>(CachingAllocator::pool_of(size, static_cast<int>(pool))),
        .kind = op.kind == OpKind::alloc ? MemoryOp::Kind::alloc : MemoryOp::Kind::free});
 }
 

@@ -103,7 +103,9 @@ OutsideMemory outside_memory(const Program& program, int role, const DeviceMemor
   const Role& mine = program.roles[static_cast<std::size_t>(role)];
   const int rank = rank_of(dense_grid(program.mesh), Coordinates{.pp = mine.pipeline_rank});
   const Neighbourhood here{.program = program, .rank = rank, .domain_ranks = domain_ranks};
-  OutsideMemory outside{.context_bytes = device.context_bytes, .other_bytes = device.other_bytes};
+  OutsideMemory outside{
+      .context_bytes = device.context_bytes,
+      .other_bytes = device.other_bytes + mine.graph_kernels * device.graph_kernel_bytes};
   const std::vector<Use> uses = uses_of(program, mine);
   for (std::uint32_t c = 0; c < program.comms.size(); ++c) {
     if (!uses[c].collective && (uses[c].exchanges_with.empty() || device.nccl.connects_at_init))

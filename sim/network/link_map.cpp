@@ -127,12 +127,8 @@ void LinkMap::add_inside(Sum& sum, const std::vector<int>& members, double weigh
   }
 }
 
-void LinkMap::add_to_nics(Sum& sum, int node, double weight) const {
-  sum.add(LinkKind::nic_out, node, weight);
-  sum.add(LinkKind::nic_in, node, weight);
-  if (!uplinks_) return;
-  sum.add(LinkKind::uplink_out, node, weight);
-  sum.add(LinkKind::uplink_in, node, weight);
+bool LinkMap::climbs(int rank, int other) const {
+  return uplinks_ && !share_leaf(cluster_, rank, other);
 }
 
 std::vector<LinkLoad> LinkMap::of_group(CommKind kind, const std::vector<int>& members) const {
@@ -147,12 +143,19 @@ std::vector<LinkLoad> LinkMap::of_group(CommKind kind, const std::vector<int>& m
   }
   const double n = static_cast<double>(members.size());
   const bool all_to_all = kind == CommKind::all_to_all;
+  const bool climbing = climbs(members.front(), members.back());
   for (const Island& island : islands) {
     const double k = static_cast<double>(island.members.size());
     if (k > 1) add_inside(sum, island.members, all_to_all ? (k - 1) / (n - 1) : (k - 1) / k);
     const double leaving = all_to_all ? k * (n - k) / (n - 1) : 1.0;
     // By members per node: of a ring every member is as often the one that leaves the island.
-    for (const int node : island.nodes) add_to_nics(sum, node, leaving / k);
+    for (const int node : island.nodes) {
+      sum.add(LinkKind::nic_out, node, leaving / k);
+      sum.add(LinkKind::nic_in, node, leaving / k);
+      if (!climbing) continue;
+      sum.add(LinkKind::uplink_out, node, leaving / k);
+      sum.add(LinkKind::uplink_in, node, leaving / k);
+    }
   }
   return sum.loads();
 }
@@ -172,7 +175,7 @@ std::vector<LinkLoad> LinkMap::of_transfer(int from, int to) const {
   } else {
     sum.add(LinkKind::nic_out, source, 1.0);
     sum.add(LinkKind::nic_in, destination, 1.0);
-    if (uplinks_) {
+    if (climbs(from, to)) {
       sum.add(LinkKind::uplink_out, source, 1.0);
       sum.add(LinkKind::uplink_in, destination, 1.0);
     }

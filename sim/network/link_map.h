@@ -23,9 +23,9 @@
 // and groups beside each other on a node add up there. Sources: NVIDIA nccl-tests
 // doc/PERFORMANCE.md @a0b82b2 (wire bytes); link_shares.h (NICs of a node work as one).
 //
-// A node's NICs are one link out and one in. With oversubscription o > 1 its traffic also crosses
-// an uplink of 1/o of that rate: the format states no size of a leaf, so every node is taken to
-// have its even part of its leaf's uplink.
+// A node's NICs are one link out and one in. With oversubscription o > 1 what leaves its leaf (all
+// of it, where the cluster states no nodes_per_leaf) also crosses an uplink of 1/o of that rate:
+// every node is taken to have its even part of its leaf's uplink.
 
 #include <cstdint>
 #include <string>
@@ -87,7 +87,8 @@ class LinkMap {
   };
   std::vector<Island> islands_of(const std::vector<int>& members) const;
   void add_inside(Sum& sum, const std::vector<int>& members, double weight) const;
-  void add_to_nics(Sum& sum, int node, double weight) const;
+  /// Whether ranks of two nodes talk over uplinks.
+  bool climbs(int rank, int other) const;
   std::uint32_t link(LinkKind kind, int place) const;
 
   Cluster cluster_;

@@ -61,6 +61,11 @@ int node_of(const Cluster& cluster, int rank) {
   return rank / std::max(1, cluster.devices_per_node);
 }
 
+bool share_leaf(const Cluster& cluster, int rank, int other) {
+  const int nodes = cluster.network ? cluster.network->nodes_per_leaf : 0;
+  return nodes > 0 && node_of(cluster, rank) / nodes == node_of(cluster, other) / nodes;
+}
+
 NetworkType network_type(NetworkKind kind) {
   switch (kind) {
     case NetworkKind::ib:
@@ -88,7 +93,8 @@ Placement place_members(const Cluster& cluster, const std::vector<int>& members)
   if (cluster.network) {
     p.nics_per_node = cluster.network->nics_per_node;
     p.nic_bandwidth = cluster.network->nic_bandwidth;
-    p.oversubscription = cluster.network->oversubscription;
+    const bool one_leaf = share_leaf(cluster, members.front(), members.back());
+    p.oversubscription = one_leaf ? 1.0 : cluster.network->oversubscription;
     p.network_latency = cluster.network->latency.value_or(Seconds{});
     p.network = network_type(cluster.network->kind);
   }

@@ -19,6 +19,10 @@ namespace windtunnel {
 int node_of(const Cluster& cluster, int rank);
 int domain_of(const Cluster& cluster, int rank);
 
+/// Whether two ranks of different nodes are on one leaf switch. Leaves fill in node order; where
+/// the cluster states no size of a leaf, no two nodes share one.
+bool share_leaf(const Cluster& cluster, int rank, int other);
+
 NetworkType network_type(NetworkKind kind);
 
 /// Placement of an explicit group; the other groups that share its NICs are counted by the caller.

@@ -58,6 +58,7 @@ TEST_F(Usage, BadOptionsExitWithTwoAndSayWhich) {
       {"check $DATA/unit.yaml --trace t", "--trace"},  // an option of another verb
       {"simulate a --draws 1", "0 (no interval) or from 2"},
       {"simulate a --draws x", "is no number: x"},
+      {"simulate a --jitter 0.5", "not in range"},
       {"simulate a --seed -1", "--seed"},
       {"simulate a --trace ''", "--trace: names no file"},
       {"plan a --rank 1", "add --ops"},

@@ -66,24 +66,42 @@ TEST(Launches, Oracle_O_129_device_bound_step) {
                       s.report.step_time_s);
 }
 
-// max(device, load / workers): 3 s a batch with 4 workers beside 0.5 s of work.
-TEST(Input, Oracle_O_133_loader_bound_step) {
-  const auto step_with = [](const std::string& load) {
-    return simulate_unit(scenario_of(fmt::format(
-                             R"(id: input
+/// 0.5 s of work on one device.
+StepReport loading_step(const std::string& load, int workers) {
+  return simulate_unit(scenario_of(fmt::format(
+                           R"(id: input
 model: {}
 cluster: {{device: unit, devices_per_node: 1, nodes: 1, unit: {{layer: {{F: "125 ms", B: "375 ms"}}}}}}
 batch: {{global: 1, micro: 1, sequence: 32}}
 plan: {{}}
-data: {{load_time: "{}", workers: 4}}
+data: {{load_time: "{}", workers: {}}}
 )",
-                             small_model(1), load)))
-        .report;
-  };
-  const StepReport bound = step_with("3 s");
+                           small_model(1), load, workers)))
+      .report;
+}
+
+// max(device, load / workers): 3 s a batch with 4 workers beside 0.5 s of work.
+TEST(Input, Oracle_O_133_loader_bound_step) {
+  const StepReport bound = loading_step("3 s", 4);
   expect_relative("O-133", 0.75, bound.step_time_s, kPicosecond);
   expect_relative("O-133 input", 0.25, bound.breakdown.input, kPicosecond);
-  expect_relative("O-133, device bound", 0.5, step_with("1 s").step_time_s, kPicosecond);
+  expect_relative("O-133, device bound", 0.5, loading_step("1 s", 4).step_time_s, kPicosecond);
+  EXPECT_EQ(loading_step("1 s", 4).breakdown.input, 0.0);
+}
+
+// Without workers the training process loads: nothing is fetched ahead, the times add.
+TEST(Input, WithoutWorkersLoadingAddsToTheStep) {
+  const StepReport report = loading_step("3 s", 0);
+  expect_relative("device + load", 3.5, report.step_time_s, kPicosecond);
+  expect_relative("input", 3.0, report.breakdown.input, kPicosecond);
+}
+
+TEST(Input, IsTheBottleneckWhereItIsMostOfTheStep) {
+  EXPECT_EQ(loading_step("3 s", 4).bottleneck, "compute");  // 0.5 s of 0.75 s
+  const StepReport bound = loading_step("12 s", 4);
+  EXPECT_EQ(bound.bottleneck, "host");
+  EXPECT_NE(bound.lever.find("data workers"), std::string::npos);
+  EXPECT_EQ(bound.step_time_interval_s[0], 3.0);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 std::string text(const std::vector<IssuedCall>& calls) {
   std::string s;
   for (const IssuedCall& c : calls) {
-    constexpr const char* kNames[] = {"rf", "F", "sf", "wf", "rb", "B", "sb", "wb"};
+    constexpr const char* kNames[] = {"rf", "F", "sf", "wf", "rb", "B", "I", "sb", "wb", "W"};
     s += (s.empty() ? "" : " ") + std::string(c.grouped ? "+" : "") +
          kNames[static_cast<int>(c.call)] + std::to_string(c.micro_batch);
   }

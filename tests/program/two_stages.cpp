@@ -198,6 +198,7 @@ class Stage {
     phase_ = Phase::backward;
     if (first_) {
       wait(received_, Stream::compute);
+      kernel(Kernel::copy, 1, {dy_, dy_});  // an embedding's part of the backward
     } else {
       take(dy_);
       kernel(Kernel::copy, 1, {y_, dy_});
@@ -205,7 +206,9 @@ class Stage {
       take(dx_);
       kernel(Kernel::gemm_dgrad, 2, {dy_, weights_, dx_});
     }
+    phase_ = Phase::weight_grad;
     kernel(Kernel::gemm_wgrad, 2, {dy_, x_, grads_});
+    phase_ = Phase::backward;
     give_back(dy_);
     give_back(x_);
   }

@@ -102,6 +102,12 @@ std::vector<PlanCase> sharded_plans() {
          fsdp2(s, 4);
          s.plan.sharding.reshard_after_forward = 2;
        }},
+      {"dp4_fsdp2_every_layer_keeps_half", toy_llama,  // the last is gathered again at once
+       [](Scenario& s) {
+         fsdp2(s, 4, "2024-06");
+         s.stack.framework = "pytorch";
+         s.plan.sharding.reshard_after_forward = 2;
+       }},
       {"dp2_fsdp2_prefetch2", toy_llama,
        [](Scenario& s) {
          fsdp2(s, 2);
@@ -141,6 +147,13 @@ std::vector<PlanCase> sharded_plans() {
          s.plan.tp = s.plan.pp = 2;
          s.plan.sequence_parallel = true;
          s.plan.schedule = {.kind = ScheduleKind::interleaved_1f1b, .virtual_stages = 2};
+       }},
+      {"pp2_dp2_fsdp2_interleaved_overlap", toy_llama,
+       [](Scenario& s) {
+         fsdp2(s, 2);
+         s.plan.pp = 2;
+         s.plan.schedule = {.kind = ScheduleKind::interleaved_1f1b, .virtual_stages = 2};
+         s.plan.overlap.pp = true;
        }},
       {"pp2_dp2_fsdp2_reshard", toy_llama,
        [](Scenario& s) {

@@ -4,6 +4,7 @@
 #include "plan/lower.h"
 #include "plan/resolve.h"
 #include "tests/proof/moe_plans.h"
+#include "tests/proof/precision_plans.h"
 #include "tests/proof/schedule_plans.h"
 #include "tests/proof/sharded_plans.h"
 
@@ -287,6 +288,22 @@ std::vector<PlanCase> make_cases() {
          overlapped(s);
          interleaved(s, 2);
        }},
+      {"megatron_layer_graphs", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         framework(s, "megatron-lm", "2025-09");
+         s.plan.preset = Preset::megatron;
+         zero1(s);
+         s.plan.cuda_graphs = true;
+       }},
+      {"megatron_iteration_graphs", toy_gpt,  // without the synchronizations after transfers
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         framework(s, "mlperf megatron", "2025-09");
+         s.plan.preset = Preset::megatron;
+         overlapped(s);
+         s.plan.cuda_graphs = true;
+       }},
       {"megatron_deepspeed", toy_bloom,
        [](Scenario& s) {
          degrees(s, {.tp = 2, .pp = 2, .dp = 2});
@@ -361,6 +378,7 @@ const std::vector<PlanCase>& plan_cases() {
     for (const PlanCase& row : sharded_plans()) cases.push_back(row);
     for (const PlanCase& row : schedule_plans()) cases.push_back(row);
     for (const PlanCase& row : moe_plans()) cases.push_back(row);
+    for (const PlanCase& row : precision_plans()) cases.push_back(row);
     return cases;
   }();
   return kCases;

@@ -63,6 +63,21 @@ TEST(SimulateJson, SaysWhatItIsAndWhatARankCommunicates) {
   EXPECT_EQ(j.at("step_time_spread_s"), json({13.5, 14.0}));
 }
 
+TEST(SimulateJson, SaysWhatIsSlowAndHowStepsSpread) {
+  StepReport report = sample_report();
+  json j = json::parse(step_json(report));
+  EXPECT_TRUE(j.at("step_time_percentiles_s").is_null());
+  EXPECT_TRUE(j.at("step_time_sound_s").is_null());
+  EXPECT_EQ(j.at("degraded"), json::array());
+  report.step_time_percentiles_s = {.p50 = 13.8, .p90 = 14.0, .p99 = 14.5, .steps = 201};
+  report.degraded = {"rank 3 computes 1.5 times as long"};
+  report.step_time_sound_s = 11.0;
+  j = json::parse(step_json(report));
+  EXPECT_EQ(j.at("step_time_percentiles_s"), json({{"p50", 13.8}, {"p90", 14.0}, {"p99", 14.5}}));
+  EXPECT_EQ(j.at("step_time_sound_s"), 11.0);
+  EXPECT_EQ(j.at("degraded"), json({"rank 3 computes 1.5 times as long"}));
+}
+
 TEST(SimulateJson, TheBreakdownSumsToTheStepTime) {
   const json b = json::parse(step_json(sample_report())).at("breakdown_s");
   double sum = 0.0;

@@ -107,6 +107,21 @@ TEST(StepText, WithoutDrawsThereIsNoInterval) {
   EXPECT_EQ(step_time_text(report).find("90 %"), std::string::npos);
 }
 
+TEST(StepText, SaysWhatIsSlowAndHowStepsSpread) {
+  StepReport report = sample_report();
+  EXPECT_EQ(step_text(report).find("Slow parts"), std::string::npos);
+  report.step_time_percentiles_s = {.p50 = 13.8, .p90 = 14.0, .p99 = 14.5, .steps = 201};
+  report.degraded = {"rank 3 computes 1.5 times as long"};
+  report.step_time_sound_s = 11.0;
+  const std::string text = step_text(report);
+  EXPECT_NE(text.find("noise: p50 13.80, p90 14.00, p99 14.50 s of 201 steps"), std::string::npos);
+  EXPECT_NE(text.find("Slow parts\n  - rank 3 computes 1.5 times as long\n  - without them the "
+                      "step takes 11 s: they add 25.0 %"),
+            std::string::npos)
+      << text;
+  EXPECT_LE(widest_line(text), 80U);
+}
+
 TEST(VerdictText, WhatDoesNotFitSaysHowMuchAndWhatBreaks) {
   MemoryAnswer memory = sample_report().memory;
   memory.verdict = Verdict::oom;

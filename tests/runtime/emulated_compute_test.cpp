@@ -12,6 +12,12 @@ TEST(EmulatedCompute, WithoutNoiseTheProfilesTime) {
   EXPECT_EQ(times.length(1, 3, 4, 5), 2.0);
 }
 
+TEST(EmulatedCompute, SlowRanksRestLonger) {
+  const EmulatedCompute times{.seconds = {2.0}, .slowdown = {{3, 1.5}}};
+  EXPECT_EQ(times.length(0, 3, 0, 0), 3.0);
+  EXPECT_EQ(times.length(0, 2, 0, 0), 2.0);
+}
+
 TEST(EmulatedCompute, NoiseIsAboutTheProfilesTime) {
   constexpr int kRuns = 4000;
   constexpr double kNoise = 0.2, kBound = 5.0 * kNoise / 63.0;  // of a mean, sigma / sqrt(n)

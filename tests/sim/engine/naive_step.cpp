@@ -80,11 +80,14 @@ class Walks {
     return cost;
   }
 
-  Picoseconds slowed(Picoseconds price, std::uint32_t comm, const std::vector<int>& group) const {
+  Picoseconds slowed(Picoseconds price, const Op& op, const std::vector<int>& group) const {
+    const auto index = static_cast<std::size_t>(&op - program_.ops.data());
     double most = 1;
     for (const SlowLink& slow : costs_.slow_links) {
       const bool in_group = std::find(group.begin(), group.end(), slow.rank) != group.end();
-      if (slow.comm == comm && in_group) most = std::max(most, slow.factor);
+      if (slow.comm != op.comm || !in_group) continue;
+      most = std::max(most,
+                      slow.by_op == kNone ? slow.factor : costs_.link_factors[slow.by_op][index]);
     }
     return scale_q16(price, to_q16(most));
   }
@@ -173,7 +176,7 @@ class Walks {
     const int lowest = members(program_.mesh, comm, r.rank).front();
     Picoseconds& start = meetings_[{op.comm, lowest, r.met[op.comm]++}];
     raise(start, arrival);
-    return start + slowed(duration, op.comm, members(program_.mesh, comm, r.rank));
+    return start + slowed(duration, op, members(program_.mesh, comm, r.rank));
   }
 
   void walk_posts(Rank& r, const std::vector<const Op*>& group) {
@@ -195,7 +198,7 @@ class Walks {
       raise(sends ? transfer.send : transfer.recv, posted);
       if (sends) {
         const Picoseconds price = *costs_.of(static_cast<std::uint32_t>(op - program_.ops.data()));
-        transfer.duration = slowed(price, op->comm, {source, destination});
+        transfer.duration = slowed(price, *op, {source, destination});
       }
       done = std::max(done, end_of({op->comm, source, destination, number}));
     }

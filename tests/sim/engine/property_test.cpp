@@ -36,6 +36,18 @@ void slow_some(Toy& toy, std::uint64_t seed) {
                                         place + 1, static_cast<int>(toy.program.comms.size()))),
                                     .factor = 1.5 + k});
   }
+  if (!toy.costs.slow_links.empty() && pick(11, 2) == 0) {
+    std::vector<double>& by_op = toy.costs.link_factors.emplace_back();
+    for (std::size_t i = 0; i < toy.program.ops.size(); ++i) {
+      // The k-th of one role meets the k-th of another: they are slowed alike.
+      const Op& op = toy.program.ops[i];
+      const bool several_roles =
+          op.kind == OpKind::collective && (toy.program.comms[op.comm].axes & kAxisPp) != 0;
+      by_op.push_back(
+          several_roles ? 1.5 : 1.0 + 0.25 * static_cast<double>(counter_hash(seed, 2000, i) % 5));
+    }
+    toy.costs.slow_links.back().by_op = 0;
+  }
   if (pick(5, 3) == 0) {
     toy.costs.role_factor.assign(toy.program.roles.size(), 1.0);
     toy.costs.role_factor.back() = 1.37;
@@ -70,15 +82,17 @@ int folded_lane(const StepTiming& folded, const StepTiming& all, const Toy& toy,
   const Grid grid = dense_grid(toy.program.mesh);
   const auto factors = [&](const Coordinates& place, Axis axis) {
     // What the slow ranks look like from this coordinate of the axis.
-    std::vector<std::tuple<int, std::uint32_t, double>> seen;
-    const auto note = [&](int rank, std::uint32_t comm, double factor) {
+    std::vector<std::tuple<int, std::uint32_t, double, std::uint32_t>> seen;
+    const auto note = [&](int rank, std::uint32_t comm, double factor, std::uint32_t by_op) {
       Coordinates at = coordinates_of(grid, rank);
       if (at.at(axis) != place.at(axis)) return;
       at.set(axis, 0);
-      seen.emplace_back(rank_of(grid, at), comm, factor);
+      seen.emplace_back(rank_of(grid, at), comm, factor, by_op);
     };
-    for (const SlowRank& slow : toy.costs.slow_ranks) note(slow.rank, kNone, slow.factor);
-    for (const SlowLink& slow : toy.costs.slow_links) note(slow.rank, slow.comm, slow.factor);
+    for (const SlowRank& slow : toy.costs.slow_ranks) note(slow.rank, kNone, slow.factor, kNone);
+    for (const SlowLink& slow : toy.costs.slow_links) {
+      note(slow.rank, slow.comm, slow.factor, slow.by_op);
+    }
     std::sort(seen.begin(), seen.end());
     return seen;
   };
