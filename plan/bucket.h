@@ -5,6 +5,9 @@
 // gradients: each exists from the kernel that makes it until the bucket is reduced to shards.
 // Where weights are sharded too (ZeRO-3, FSDP) a bucket is a *unit*, one layer or an end of the
 // model, and its weights are whole only between a gather and a release.
+//
+// Experts that ranks of an expert group hold apart lie in buckets of their own (Megatron-LM,
+// param_and_grad_buffer: dense and expert-parallel buffers): their replicas are other ranks.
 
 #include <cstdint>
 #include <vector>
@@ -35,6 +38,8 @@ struct Bucket {
   std::uint32_t scattered = kNone;  // event: the reduce-scatter has read its input
   std::uint32_t gathered = kNone;   // event: weights are gathered (asynchronous gather)
   bool tied = false;
+  bool parted = false;       // experts of this rank's place in its expert group
+  int ways = 1;              // parts that states, and with them gradients and weights, are cut into
   bool stays_whole = false;  // units: not released after forward
   int waiting = 0;           // gradient contributions not yet drafted
 };

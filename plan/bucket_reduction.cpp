@@ -50,32 +50,47 @@ Stream replica_stream(const RoleDraft& d) {
   return reduction_stream_of(d) == Stream::compute ? Stream::compute : Stream::dp_replicate;
 }
 
-const char* reduce_comm(const RoleDraft& d) {
-  return d.plan().separate_reduce_group ? "dp_reduce" : shard_comm(d);
+const char* reduce_comm(const RoleDraft& d, const Bucket& b) {
+  return d.plan().separate_reduce_group && !b.parted ? "dp_reduce" : shard_comm(d, b);
 }
 
 /// Reduce-scatter into `shard`, then over the replicas. Returns the stream the result is on.
 Stream scatter(RoleDraft& d, const Bucket& b, SlotId shard, When when) {
   const Stream stream = reduction_stream_of(d);
+  if (b.ways == 1) {  // experts that no other rank holds
+    d.kernel({.kernel = Kernel::copy,
+              .dims = {b.elements},
+              .module = b.module,
+              .stream = stream,
+              .when = when},
+             {b.reduce_input}, {shard});
+    if (b.scattered != kNone) d.record(b.scattered, stream, when);
+    return stream;
+  }
+  const Where at{reduce_comm(d, b), stream, when};
   const DivideFactors factors = divides_apart(d) ? divide_factors(d.plan().dp) : DivideFactors{};
-  divide(d, b, b.reduce_input, factors.before, {reduce_comm(d), stream, when});
-  d.collective(reduction(d, b, Collective::reduce_scatter, {reduce_comm(d), stream, when}),
-               b.reduce_input, shard, b.elements);
+  divide(d, b, b.reduce_input, factors.before, at);
+  d.collective(reduction(d, b, Collective::reduce_scatter, at), b.reduce_input, shard, b.elements);
   if (b.scattered != kNone) d.record(b.scattered, stream, when);
   Stream last = stream;
-  if (d.plan().replicas() > 1) {
+  if (!b.parted && d.plan().replicas() > 1) {
     last = replica_stream(d);
     order(d, stream, last, when);
     d.collective(reduction(d, b, Collective::all_reduce, {"dp_replicate", last, when}), shard,
                  shard, d.slot(shard).elements);
   }
-  divide(d, b, shard, factors.after, {reduce_comm(d), last, when});
+  divide(d, b, shard, factors.after, {at.comm, last, when});
   return last;
 }
 
 }  // namespace
 
-const char* shard_comm(const RoleDraft& d) {
+const char* replica_comm(const Bucket& b) {
+  return b.parted ? "edp" : "dp";
+}
+
+const char* shard_comm(const RoleDraft& d, const Bucket& b) {
+  if (b.parted) return replica_comm(b);
   return d.plan().replicas() == 1 ? "dp" : "dp_shard";
 }
 
@@ -83,16 +98,27 @@ Stream reduction_stream_of(const RoleDraft& d) {
   return d.plan().overlap_grad_reduce ? Stream::dp : Stream::compute;
 }
 
+void scale_expert_gradients(RoleDraft& d, const Bucket& b, When when) {
+  if (!b.parted || d.plan().expert_dp == 1) return;
+  const SlotId grads = b.grads == kNone || d.plan().shards_weights() ? b.reduce_input : b.grads;
+  d.kernel({.kernel = Kernel::scale,
+            .dims = {b.elements, d.plan().expert_dp},
+            .module = b.module,
+            .when = when},
+           {grads}, {grads});
+}
+
 void draft_bucket_reduction(RoleDraft& d, const Bucket& b, Stream stream, When when) {
+  if (d.comm(replica_comm(b)) == kNone) return;  // experts that no other rank holds
   const bool scatters = d.plan().shards_states() && !d.rules().zero1_all_reduces;
   if (!scatters) {
-    d.collective(reduction(d, b, Collective::all_reduce, {"dp", stream, when}), b.grads, b.grads,
-                 b.elements);
+    d.collective(reduction(d, b, Collective::all_reduce, {replica_comm(b), stream, when}), b.grads,
+                 b.grads, b.elements);
     return;
   }
-  d.collective(reduction(d, b, Collective::reduce_scatter, {shard_comm(d), stream, when}), b.grads,
-               b.grad_shard, b.elements);
-  if (d.plan().replicas() == 1) return;
+  d.collective(reduction(d, b, Collective::reduce_scatter, {shard_comm(d, b), stream, when}),
+               b.grads, b.grad_shard, b.elements);
+  if (b.parted || d.plan().replicas() == 1) return;
   d.collective(reduction(d, b, Collective::all_reduce, {"dp_replicate", stream, when}),
                b.grad_shard, b.grad_shard, d.slot(b.grad_shard).elements);
 }
@@ -100,6 +126,7 @@ void draft_bucket_reduction(RoleDraft& d, const Bucket& b, Stream stream, When w
 void reduce_beside_backward(RoleDraft& d, const Bucket& b) {
   const Phase phase = d.phase;
   d.phase = Phase::grad_sync;
+  scale_expert_gradients(d, b, When::last_micro_batch);
   order(d, Stream::compute, Stream::dp, When::last_micro_batch);
   draft_bucket_reduction(d, b, Stream::dp, When::last_micro_batch);
   d.record(b.reduced, Stream::dp, When::last_micro_batch);
@@ -129,6 +156,7 @@ void reduce_to_shard(RoleDraft& d, Bucket& b, When when) {
   const Phase phase = d.phase;
   d.phase = Phase::grad_sync;
   const Stream stream = reduction_stream_of(d);
+  scale_expert_gradients(d, b, when);
   order(d, Stream::compute, stream, when);
   const bool every = when == When::always;
   const When first = every ? When::first_micro_batch : when;

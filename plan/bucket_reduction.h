@@ -12,6 +12,12 @@
 
 namespace windtunnel {
 
+/// Gradients of parted experts come from the tokens of all ranks of the expert group: their average
+/// over the replicas is that of the data-parallel group when it is divided by the places the expert
+/// group spans (Megatron-LM core/distributed/distributed_data_parallel.py, expert gradient
+/// scaling).
+void scale_expert_gradients(RoleDraft& draft, const Bucket& bucket, When when);
+
 /// Reduce-scatter of whole gradients under ZeRO-1, else their all-reduce; over all replicas.
 void draft_bucket_reduction(RoleDraft& draft, const Bucket& bucket, Stream stream, When when);
 
@@ -37,8 +43,10 @@ struct ReductionWait {
 };
 void await_reduction(RoleDraft& draft, Bucket& bucket, const ReductionWait& wait);
 
-/// Name of the communicator over the ranks of a shard group.
-const char* shard_comm(const RoleDraft& draft);
+/// Names of the communicators over the ranks that hold a bucket, and over those that share the
+/// parts of it.
+const char* replica_comm(const Bucket& bucket);
+const char* shard_comm(const RoleDraft& draft, const Bucket& bucket);
 
 /// The stream of reductions: one of its own, or compute where they do not overlap.
 Stream reduction_stream_of(const RoleDraft& draft);

@@ -24,7 +24,13 @@ Axis axis_named(const std::string& name) {
 }
 
 Mesh make_mesh(const ResolvedPlan& p) {
-  Mesh mesh{.tp = p.tp, .cp = p.cp, .dp = p.dp, .pp = p.pp, .cp_heads = p.cp_heads};
+  Mesh mesh{.tp = p.tp,
+            .cp = p.cp,
+            .ep = p.ep,
+            .dp = p.dp,
+            .pp = p.pp,
+            .etp = p.etp,
+            .cp_heads = p.cp_heads};
   std::size_t n = 0;
   for (const std::string& axis : p.order) mesh.order[n++] = axis_named(axis);
   for (const Axis axis :
@@ -34,6 +40,14 @@ Mesh make_mesh(const ResolvedPlan& p) {
     if (!present && n < mesh.order.size()) mesh.order[n++] = axis;
   }
   return mesh;
+}
+
+void add_expert_comms(ProgramWriter& w, const ResolvedPlan& p) {
+  const Mesh& mesh = w.program.mesh;
+  w.add_comm(expert_group(mesh));
+  if (p.expert_replicas() > 1) w.add_comm(expert_replicas(mesh));
+  if (!p.shards_states())
+    w.add_comm({.name = "model_ep", .axes = kAxisTp | kAxisDp | kAxisPp, .ways = p.expert_dp});
 }
 
 void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
@@ -53,6 +67,7 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
   if (p.pp > 1 && tied)
     w.add_comm({.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true});
   if (p.tp * p.pp > 1) w.add_comm({.name = "model", .axes = kAxisTp | kAxisPp});
+  if (p.ep > 1) add_expert_comms(w, p);
   if (p.scaling == ScalingRecipe::delayed && p.tp * p.replica_ranks() > 1)
     w.add_comm({.name = "amax", .axes = kAxisTp | kAxisCp | kAxisDp});
   if (!p.shards_states()) return;
@@ -311,7 +326,7 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   one.scenario.cluster.nodes = 1;
   one.scenario.cluster.devices_per_node = 1;
   ResolvedPlan& p = one.plan;
-  p.tp = p.pp = p.dp = p.cp = p.cp_heads = 1;
+  p.tp = p.pp = p.dp = p.cp = p.cp_heads = p.ep = p.etp = p.expert_dp = 1;
   p.sequence_parallel = false;
   p.schedule = ScheduleKind::one_f_one_b;
   p.virtual_stages = 1;
@@ -323,7 +338,7 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   p.sharding = ShardingKind::none;
   p.shard_degree = 1;
   p.overlap_grad_reduce = p.overlap_param_gather = p.overlap_pp = p.overlap_tp = p.overlap_cp =
-      false;
+      p.overlap_ep = false;
   p.recompute = RecomputeKind::none;
   p.graphs = GraphScope::none;
   p.vocab_padded = s.scenario.model.vocab;

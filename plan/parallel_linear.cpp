@@ -1,5 +1,6 @@
 #include "plan/parallel_linear.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -34,9 +35,10 @@ void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeigh
   const Phase phase = std::exchange(d.phase, Phase::weight_grad);
   const std::int16_t layer = std::exchange(d.layer, g.layer);
   const GradientTarget target = gradient_target(d, p, g.weight);
+  const std::int64_t groups = std::max<std::int64_t>(1, g.groups);
   product(d,
-          {.kernel = Kernel::gemm_wgrad,
-           .dims = {d.slot(g.output_grad).elements / g.out, g.out, g.in},
+          {.kernel = g.groups > 0 ? Kernel::grouped_wgrad : Kernel::gemm_wgrad,
+           .dims = {d.slot(g.output_grad).elements / (groups * g.out), g.out, g.in, g.groups},
            .attr = static_cast<std::uint16_t>(target.accumulate ? kAccumulate : kAttrNone),
            .module = g.module},
           {g.output_grad, g.input}, g.scales, target.slot);
@@ -46,19 +48,15 @@ void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeigh
 }
 
 void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, const ProductOperands& o) {
-  const DeferredWeightGrad gradient{.weight = l.weight,
-                                    .in = l.in,
-                                    .out = l.out,
-                                    .module = l.module,
-                                    .output_grad = o.left,
-                                    .input = o.right,
-                                    .scales = o.scales,
-                                    .layer = d.layer};
-  if (p.deferred() != nullptr) {
-    p.deferred()->push_back(gradient);
-  } else {
-    draft_weight_gradient(d, p, gradient);
-  }
+  put_weight_gradient(d, p,
+                      {.weight = l.weight,
+                       .in = l.in,
+                       .out = l.out,
+                       .module = l.module,
+                       .output_grad = o.left,
+                       .input = o.right,
+                       .scales = o.scales,
+                       .layer = d.layer});
 }
 
 void bias_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc) {
@@ -110,6 +108,14 @@ ProductOperands with_weight(RoleDraft& d, ChunkParameters& p, const Linear& l, S
 }
 
 }  // namespace
+
+void put_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& gradient) {
+  if (p.deferred() != nullptr) {
+    p.deferred()->push_back(gradient);
+  } else {
+    draft_weight_gradient(d, p, gradient);
+  }
+}
 
 void draft_deferred(RoleDraft& d, ChunkParameters& p,
                     const std::vector<DeferredWeightGrad>& deferred) {
@@ -360,6 +366,14 @@ SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const
   add_scales(of_weight, dc.column_scales);
   if (l.quantized) add_scales(of_weight, in.input.quantized.column_scales);
   weight_gradient(d, p, l, of_weight);
+  return da;
+}
+
+SlotId replicated_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
+                           const ReplicatedBackward& in) {
+  const SlotId da = input_gradient(
+      d, l, {.left = in.output_grad, .right = p.slots(l.weight).weight, .scales = {}}, z.act);
+  weight_gradient(d, p, l, {.left = in.output_grad, .right = in.input, .scales = {}});
   return da;
 }
 

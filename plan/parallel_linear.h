@@ -66,6 +66,17 @@ struct RowBackward {
 SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& linear,
                     const RowBackward& in);
 
+/// Backward of a layer that is whole on every rank, of this rank's rows: dC (Ts, N) and the input
+/// (Ts, K) -> dA (Ts, K); no transfers.
+struct ReplicatedBackward {
+  SlotId output_grad = kNone, input = kNone;
+};
+SlotId replicated_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z,
+                           const Linear& linear, const ReplicatedBackward& in);
+
+/// Drafts a weight gradient, or puts it off.
+void put_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& gradient);
+
 /// The weight gradients that were put off, in the order they were.
 void draft_deferred(RoleDraft& d, ChunkParameters& p,
                     const std::vector<DeferredWeightGrad>& deferred);

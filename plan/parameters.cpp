@@ -25,8 +25,12 @@ LocalShape local_shape(const Param& p, int tp) {
 std::int64_t padded_elements(const RoleDraft& d, const Param& p, bool last) {
   const LocalShape local = local_shape(p, d.plan().tp);
   const ShardedUnitRules& rules = d.rules().units;
-  const std::int64_t ways = rules.pads_each_parameter ? d.plan().shard_degree : 1;
-  const std::int64_t padded = (local.rows + ways - 1) / ways * ways * local.columns;
+  const int group = p.is_parted() ? d.plan().expert_replicas() : d.plan().shard_degree;
+  const std::int64_t ways = rules.pads_each_parameter ? group : 1;
+  const auto cut = [ways](std::int64_t n) { return (n + ways - 1) / ways * ways; };
+  const std::int64_t padded = p.experts > 1  // (experts, rows, columns)
+                                  ? cut(p.held) * local.rows * local.columns
+                                  : cut(local.rows) * local.columns;
   const std::int64_t aligned = last ? 1 : rules.aligned_bytes * 8 / bits_of(d.plan().multiplied());
   return aligned > 1 ? (padded + aligned - 1) / aligned * aligned : padded;
 }
@@ -42,7 +46,7 @@ int unit_key(const RoleDraft& d, const ParameterRequest& r) {
 
 std::int64_t local_elements(const Param& p, int tp) {
   const LocalShape local = local_shape(p, tp);
-  return local.rows * local.columns;
+  return p.held * local.rows * local.columns;
 }
 
 ParameterId ChunkParameters::declare(ParameterRequest request) {
@@ -60,6 +64,11 @@ void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
     lay_out_units(d);
     return;
   }
+  for (const bool parted : {false, true}) lay_out_buckets(d, one_bucket, parted);
+  awaited_.assign(buckets_.size(), false);
+}
+
+void ChunkParameters::lay_out_buckets(RoleDraft& d, bool one_bucket, bool parted) {
   std::vector<ParameterId> members;
   std::int64_t elements = 0;
   auto close = [&] {
@@ -68,6 +77,7 @@ void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
     elements = 0;
   };
   for (std::size_t i = requests_.size(); i-- > 0;) {
+    if (requests_[i].param.is_parted() != parted) continue;
     const bool tied = d.model().tied_embeddings && d.plan().pp > 1 &&
                       requests_[i].name.rfind("word_embedding", 0) == 0;
     if (tied) close();
@@ -79,7 +89,6 @@ void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
     if (tied) buckets_.back().tied = true;
   }
   close();
-  awaited_.assign(buckets_.size(), false);
 }
 
 /// One unit for each key, in order of first use; parameters in the order they were declared.
@@ -90,11 +99,14 @@ void ChunkParameters::lay_out_units(RoleDraft& d) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   }
   for (const int key : keys) {
-    std::vector<ParameterId> members;
-    for (ParameterId id = 0; id < requests_.size(); ++id) {
-      if (unit_key(d, requests_[id]) == key) members.push_back(id);
+    for (const bool parted : {false, true}) {
+      std::vector<ParameterId> members;
+      for (ParameterId id = 0; id < requests_.size(); ++id) {
+        const bool same = requests_[id].param.is_parted() == parted;
+        if (same && unit_key(d, requests_[id]) == key) members.push_back(id);
+      }
+      if (!members.empty()) make_bucket(d, members, key);
     }
-    make_bucket(d, members, key);
   }
 }
 
@@ -108,8 +120,11 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
                                             : local_elements(p, d.plan().tp);
     b.waiting += requests_[id].contributions;
   }
-  const std::int64_t parts = d.plan().shards_states() ? d.plan().shard_degree : 1;
-  b.elements = (b.elements + parts - 1) / parts * parts;
+  b.parted = requests_[members.front()].param.is_parted();
+  b.ways = !d.plan().shards_states() ? 1
+           : b.parted                ? d.plan().expert_replicas()
+                                     : d.plan().shard_degree;
+  b.elements = (b.elements + b.ways - 1) / b.ways * b.ways;
   const std::string kind = d.plan().shards_weights() ? ".unit" : ".bucket";
   const std::string suffix = kind + std::to_string(buckets_.size());
   make_buffers(d, b, suffix);
@@ -126,7 +141,7 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
 
 void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& suffix) {
   const ResolvedPlan& plan = d.plan();
-  const std::int64_t ways = plan.shards_states() ? plan.shard_degree : 1;
+  const int ways = b.ways;
   const std::int64_t shard = b.elements / ways;
   const bool whole_weights = !plan.shards_weights();
   const bool whole_grads = !plan.shards_grads();
@@ -140,16 +155,19 @@ void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& s
     if (plan.accumulates_whole()) d.placed(b.grads, Space::step);
   }
   const auto shard_of = [&](const char* name, SlotId whole, Dtype dtype, Category category) {
-    if (ways == 1) return whole;
-    if (whole != kNone && d.slot(whole).space == Space::statics) {
+    const bool kept = whole != kNone && d.slot(whole).space == Space::statics;
+    if (kept && ways == 1) return whole;
+    if (kept) {
       const SlotId view = d.view(whole, name + suffix, 0, shard);
       d.slot(view).dp_stride = shard;
-      d.slot(view).dp_ways = static_cast<int>(ways);
+      d.slot(view).dp_ways = ways;
+      d.slot(view).dp_step = b.parted ? plan.expert_dp : 1;
       return view;
     }
     const SlotId own = d.static_slot(name + suffix, shard, dtype, category);
     d.slot(own).shard_of = b.weights;
-    d.slot(own).dp_ways = static_cast<int>(ways);
+    d.slot(own).dp_ways = ways;
+    d.slot(own).dp_step = b.parted ? plan.expert_dp : 1;
     return own;
   };
   b.weight_shard = shard_of("weight_shard", b.weights, plan.params, Category::weights);

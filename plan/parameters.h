@@ -37,6 +37,7 @@ struct ParameterRequest {
 struct DeferredWeightGrad {
   ParameterId weight = 0;
   std::int64_t in = 0, out = 0;  // K and N of this rank
+  std::int64_t groups = 0;       // experts side by side; 0: a product of its own
   Module module = Module::mlp;
   SlotId output_grad = kNone, input = kNone;
   OperandList scales;  // of their blocks
@@ -79,6 +80,7 @@ class ChunkParameters {
 
  private:
   void lay_out_units(RoleDraft& draft);
+  void lay_out_buckets(RoleDraft& draft, bool one_bucket, bool parted);
   void make_bucket(RoleDraft& draft, const std::vector<ParameterId>& members, int key);
   void make_buffers(RoleDraft& draft, Bucket& bucket, const std::string& suffix);
   void make_views(RoleDraft& draft, Bucket& bucket);
@@ -98,7 +100,7 @@ class ChunkParameters {
   std::vector<bool> awaited_;             // per bucket: before_use already drafted
 };
 
-/// Elements of a parameter on one tp rank.
+/// Elements of a parameter on one rank.
 std::int64_t local_elements(const Param& param, int tp);
 
 }  // namespace windtunnel

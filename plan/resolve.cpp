@@ -7,6 +7,7 @@
 #include "plan/layer_split.h"
 #include "plan/preset_defaults.h"
 #include "plan/resolve_context.h"
+#include "plan/resolve_experts.h"
 #include "plan/resolve_quantization.h"
 #include "plan/resolve_sharding.h"
 #include "plan/resolver.h"
@@ -301,6 +302,7 @@ ResolvedScenario resolve(const Scenario& s) {
   resolve_precision(s, out.rules, r, p, preset);
   resolve_kernels(s, r, p, preset);
   resolve_graphs(s, out.rules, r, p, preset);
+  resolve_experts(s, r, p, preset);
   resolve_overlap(s, r, p, preset);
   resolve_context(s, r, p, preset);
   const std::int64_t multiple = std::max<std::int64_t>(1, out.rules.vocab_multiple) * p.tp;
@@ -324,6 +326,10 @@ ResolvedScenario resolve(const Scenario& s) {
     out.assumptions.push_back("runs like this under " + out.rules.name +
                               " took longer than their parts, cause unknown: the interval's slow "
                               "side allows for it");
+  }
+  if (s.model.qk_norm) {
+    out.assumptions.push_back(
+        "norms of query and key heads are left out: 2 head_dim parameters a layer");
   }
   for (const std::string& a : s.assumed)
     out.assumptions.push_back("the source does not state " + a);

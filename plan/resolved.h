@@ -22,6 +22,10 @@ struct ResolvedPlan {
   int tp = 1, pp = 1, dp = 1, cp = 1;
   CpKind cp_kind = CpKind::ring;
   int cp_heads = 1;  // consecutive cp ranks that exchange sequence for heads
+  int ep = 1, etp = 1;
+  int expert_dp = 1;      // data-parallel places an expert group spans
+  int routing_parts = 1;  // ranks that share a micro-batch's tokens and route each its own
+  bool overlap_ep = false;
   std::vector<std::string> order;
   bool sequence_parallel = false;
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
@@ -75,6 +79,8 @@ struct ResolvedPlan {
   /// Ranks that hold the same weights: gradients are averaged over them.
   int replica_ranks() const { return dp * cp; }
   int replicas() const { return replica_ranks() / shard_degree; }
+  /// Ranks that hold the same experts.
+  int expert_replicas() const { return dp / expert_dp; }
   /// The type of activations and of gathered weights: what the operands of products narrower than
   /// 16 bits are quantised from, and the operands of all others.
   Dtype multiplied() const {

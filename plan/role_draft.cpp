@@ -24,6 +24,7 @@ bool accumulates(const KernelSpec& spec, int index) {
     case Kernel::rmsnorm_bwd:
       return index > 0 && (spec.attr & kOverwrite) == 0;
     case Kernel::gemm_wgrad:
+    case Kernel::grouped_wgrad:
       return (spec.attr & kAccumulate) != 0;
     case Kernel::update_loss_scale:
       return true;
@@ -104,6 +105,7 @@ SlotId RoleDraft::view(SlotId parent, std::string_view name, std::int64_t offset
   s.elements = elements;
   s.dp_stride = s.tp_stride = 0;
   s.dp_ways = 0;
+  s.dp_step = 1;
   s.shard_of = kNone;
   role.slots.push_back(s);
   return static_cast<SlotId>(role.slots.size() - 1);

@@ -54,19 +54,21 @@ void ShardedUnits::place() {
 }
 
 void ShardedUnits::add_part(int part) {
-  if (active()) ++s_.units[index_of(part)].parts;
+  if (!active()) return;
+  for (const std::size_t unit : units_of(part)) ++s_.units[unit].parts;
 }
 
-std::size_t ShardedUnits::index_of(int part) const {
+std::vector<std::size_t> ShardedUnits::units_of(int part) const {
   const std::vector<Bucket>& buckets = parameters_.buckets();
-  const auto has = [&](int key) {
-    return std::find_if(buckets.begin(), buckets.end(),
-                        [&](const Bucket& b) { return b.key == key; });
-  };
-  auto found = has(part);
-  if (found == buckets.end()) found = has(kRootUnit);
-  CHECK(found != buckets.end(), "every layer and end of the chunk lies in a unit");
-  return static_cast<std::size_t>(found - buckets.begin());
+  std::vector<std::size_t> found;
+  for (const int key : {part, static_cast<int>(kRootUnit)}) {
+    for (std::size_t unit = 0; unit < buckets.size(); ++unit) {
+      if (buckets[unit].key == key) found.push_back(unit);
+    }
+    if (!found.empty()) break;
+  }
+  CHECK(!found.empty(), "every layer and end of the chunk lies in a unit");
+  return found;
 }
 
 bool ShardedUnits::stays(std::size_t unit) const {
@@ -117,7 +119,12 @@ void ShardedUnits::await_last_reduction() {
 
 void ShardedUnits::enter(int part) {
   if (!active()) return;
-  const std::size_t unit = index_of(part);
+  std::vector<std::size_t> units = units_of(part);
+  if (!s_.forward) std::reverse(units.begin(), units.end());
+  for (const std::size_t unit : units) enter_unit(unit);
+}
+
+void ShardedUnits::enter_unit(std::size_t unit) {
   if (s_.units[unit].left > 0 || s_.units[unit].entered) return;
   s_.units[unit].entered = true;
   if (!s_.units[unit].whole) {
@@ -149,7 +156,12 @@ std::size_t ShardedUnits::ahead_in_forward() const {
 
 void ShardedUnits::leave(int part) {
   if (!active()) return;
-  const std::size_t unit = index_of(part);
+  std::vector<std::size_t> units = units_of(part);
+  if (!s_.forward) std::reverse(units.begin(), units.end());
+  for (const std::size_t unit : units) leave_unit(unit);
+}
+
+void ShardedUnits::leave_unit(std::size_t unit) {
   if (++s_.units[unit].left < s_.units[unit].parts) return;
   s_.units[unit].left = 0;
   s_.units[unit].entered = false;
@@ -188,15 +200,16 @@ void ShardedUnits::issue(std::size_t unit) {
     d_.take(b.weights, when);
   }
   const bool from_kept = b.kept_part != kNone && !s_.forward;
-  const int ways = from_kept ? d_.plan().reshard_after_forward : d_.plan().shard_degree;
+  const int ways = from_kept ? d_.plan().reshard_after_forward : b.ways;
   const SlotId source = from_kept ? b.kept_part : b.weight_shard;
   if (from_kept && u.kept != kNone) d_.wait(u.kept, stream);
   const bool casts = d_.slot(source).dtype != d_.slot(whole).dtype;
   SlotId own = source;
-  if (casts || whole == u.buffer) {
+  if (casts || whole == u.buffer || ways == 1) {
     own = d_.view(whole, "own_part", 0, b.elements / ways);
     d_.slot(own).dp_stride = b.elements / ways;
     d_.slot(own).dp_ways = ways;
+    d_.slot(own).dp_step = b.parted ? d_.plan().expert_dp : 1;
     d_.kernel({.kernel = casts ? Kernel::cast : Kernel::copy,
                .dims = {b.elements / ways},
                .module = b.module,
@@ -204,13 +217,14 @@ void ShardedUnits::issue(std::size_t unit) {
                .when = when},
               {source}, {own});
   }
-  d_.collective({.collective = Collective::all_gather,
-                 .reduce = ReduceOp::none,
-                 .comm = d_.comm(from_kept ? "dp_part" : shard_comm(d_)),
-                 .stream = stream,
-                 .module = b.module,
-                 .when = when},
-                own, whole, b.elements);
+  if (ways > 1)
+    d_.collective({.collective = Collective::all_gather,
+                   .reduce = ReduceOp::none,
+                   .comm = d_.comm(from_kept ? "dp_part" : shard_comm(d_, b)),
+                   .stream = stream,
+                   .module = b.module,
+                   .when = when},
+                  own, whole, b.elements);
   if (stream != Stream::compute) d_.record(b.gathered, stream, when);
 }
 

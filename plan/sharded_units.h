@@ -69,7 +69,10 @@ class ShardedUnits {
 
  private:
   bool active() const { return d_.plan().shards_weights(); }
-  std::size_t index_of(int part) const;
+  /// Units of a layer or an end of the model: its own, and that of experts held apart.
+  std::vector<std::size_t> units_of(int part) const;
+  void enter_unit(std::size_t unit);
+  void leave_unit(std::size_t unit);
   /// Whether weights stay whole between forward and backward of a micro-batch.
   bool stays(std::size_t unit) const;
   When gather_when(std::size_t unit) const;

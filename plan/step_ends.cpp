@@ -23,9 +23,10 @@ bool taken_by_first_step(const Slot& slot) {
 }
 
 void gather_weights(RoleDraft& d, const Bucket& b, Stream stream) {
+  if (b.ways == 1) return;
   d.collective({.collective = Collective::all_gather,
                 .reduce = ReduceOp::none,
-                .comm = d.comm(shard_comm(d)),
+                .comm = d.comm(shard_comm(d, b)),
                 .stream = stream,
                 .module = Module::optimizer},
                b.weight_shard, b.weights, b.elements);
@@ -136,6 +137,11 @@ StepScalars make_scalars(RoleDraft& d) {
   StepScalars s;
   s.loss = d.static_slot("loss", 1, Dtype::fp32, Category::scalars);
   s.norm2 = d.static_slot("grad_norm2", 1, Dtype::fp32, Category::scalars);
+  // One of each expert group's ranks does not stand for all: their norm has a group of its own
+  // (Megatron-LM core/optimizer: a dense and an expert optimizer, norms combined).
+  const bool apart = d.plan().ep > 1 && !d.plan().shards_states();
+  s.expert_norm2 =
+      apart ? d.static_slot("expert_norm2", 1, Dtype::fp32, Category::scalars) : s.norm2;
   s.coefficient = d.static_slot("clip_coefficient", 1, Dtype::fp32, Category::scalars);
   make_loss_scale(d);
   return s;
@@ -162,7 +168,9 @@ SegmentDraft draft_step_begin(RoleDraft& d, ChunkList& chunks, const StepScalars
     d.kernel({.kernel = Kernel::zero, .dims = {b.elements}, .module = Module::optimizer}, {},
              {b.grads});
   });
-  for (const SlotId id : {scalars.loss, scalars.norm2}) {
+  OperandList sums{scalars.loss, scalars.norm2};
+  if (scalars.expert_norm2 != scalars.norm2) sums.push_back(scalars.expert_norm2);
+  for (const SlotId id : sums) {
     d.kernel({.kernel = Kernel::zero, .dims = {1}, .module = Module::optimizer}, {}, {id});
   }
   draft_scale_begin(d);
@@ -192,6 +200,7 @@ SegmentDraft draft_grad_sync(RoleDraft& d, ChunkList& chunks) {
     if (b.reduced != kNone) {
       d.wait(b.reduced, Stream::compute);
     } else if (d.comm("dp") != kNone) {
+      scale_expert_gradients(d, b, When::always);
       draft_bucket_reduction(d, b, Stream::compute, When::always);
       if (buffer == kNone && d.rules().reduction_buffer > 0) {
         buffer = d.keep("reduction_buffer", d.rules().reduction_buffer, d.slot(b.grads).dtype);
@@ -235,10 +244,16 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
               .module = Module::optimizer,
               .launches = clips ? 2 : 1,
               .extra_bytes = clips ? clip : 0},
-             {grad}, {scalars.norm2});
+             {grad}, {b.parted ? scalars.expert_norm2 : scalars.norm2});
   });
   if (norm_comm != kNone)
     d.collective({.comm = norm_comm, .module = Module::optimizer}, scalars.norm2, scalars.norm2, 1);
+  if (scalars.expert_norm2 != scalars.norm2) {
+    d.collective({.comm = d.comm("model_ep"), .module = Module::optimizer}, scalars.expert_norm2,
+                 scalars.expert_norm2, 1);
+    d.kernel({.kernel = Kernel::accumulate, .dims = {1}, .module = Module::optimizer},
+             {scalars.expert_norm2}, {scalars.norm2});
+  }
   d.kernel({.kernel = Kernel::clip_coefficient, .dims = {1}, .module = Module::optimizer},
            {scalars.norm2}, {scalars.coefficient});
   for (SlotId id = 0; id < d.role.slots.size(); ++id) {

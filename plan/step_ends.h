@@ -17,8 +17,9 @@ namespace windtunnel {
 
 /// Scalars every role keeps.
 struct StepScalars {
-  SlotId loss = kNone;   // mean loss of the replica, then of the job; last stage only
-  SlotId norm2 = kNone;  // squared gradient norm
+  SlotId loss = kNone;          // mean loss of the replica, then of the job; last stage only
+  SlotId norm2 = kNone;         // squared gradient norm
+  SlotId expert_norm2 = kNone;  // of parted experts; norm2 itself where one group sums both
   SlotId coefficient = kNone;
 };
 

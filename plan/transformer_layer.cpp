@@ -1,5 +1,6 @@
 #include "plan/transformer_layer.h"
 
+#include "models/architectures/parameters.h"
 #include "plan/elementwise.h"
 
 namespace windtunnel {
@@ -74,9 +75,13 @@ TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters
   full_recompute_ = p.recompute == RecomputeKind::full && selected;
   recompute_attention_ = selected && p.recomputes(RecomputeModule::attention);
   recompute_core_ = selected && p.recomputes(RecomputeModule::core_attention);
-  recompute_mlp_ = selected && p.recomputes(RecomputeModule::mlp);
+  const bool moe = is_moe_layer(d_.model(), layer_);
+  if (moe) experts_.emplace(draft, parameters, layer_);
+  recompute_mlp_ = selected && p.recomputes(moe ? RecomputeModule::moe : RecomputeModule::mlp);
   recompute_norm_ = selected && p.recomputes(RecomputeModule::norm);
-  recompute_activation_ = selected && p.recomputes(RecomputeModule::activation);
+  recompute_activation_ =
+      selected && p.recomputes(moe ? RecomputeModule::moe_activation : RecomputeModule::activation);
+  recompute_shared_ = selected && moe && p.recomputes(RecomputeModule::shared_experts);
 }
 
 void TransformerLayer::declare_parameters() {
@@ -108,6 +113,7 @@ void TransformerLayer::declare_parameters() {
   if (m.bias) p_.o_bias = declare("o.bias", h, 1, -1, {}, Init::zeros);
   p_.norm2_weight = declare("norm2.weight", h, 1, -1, {}, Init::ones);
   if (ln) p_.norm2_bias = declare("norm2.bias", h, 1, -1, {}, Init::zeros);
+  if (experts_) return experts_->declare_parameters();
   const std::array<std::int64_t, 3> fc1_blocks =
       m.gated() ? std::array<std::int64_t, 3>{f, f, 0} : std::array<std::int64_t, 3>{f, 0, 0};
   const std::int64_t fc1_rows = m.gated() ? 2 * f : f;
@@ -127,9 +133,7 @@ SlotId TransformerLayer::forward(SlotId input) {
   forward_core_attention();
   forward_attention_output();
   forward_mlp_norm();
-  forward_mlp_in();
-  forward_activation();
-  forward_mlp_out();
+  forward_mlp();
   d_.layer = -1;
   return t_.output;
 }
@@ -202,7 +206,7 @@ void TransformerLayer::forward_mlp_norm() {
                                      .bias = p_.norm2_bias,
                                      .name = "norm2",
                                      .input_on_chip = !d_.recompute || full_recompute_,
-                                     .quantizes = quantized_ && norm_quantizes(d_)});
+                                     .quantizes = quantized_ && !experts_ && norm_quantizes(d_)});
   t_.norm2 = n.output;
   t_.norm2_stats = n.stats;
   t_.normalized2 = n.normalized;
@@ -219,13 +223,22 @@ void TransformerLayer::forward_activation() {
   t_.silu = r.silu;
 }
 
+void TransformerLayer::forward_mlp() {
+  if (!experts_) {
+    forward_mlp_in();
+    forward_activation();
+  }
+  forward_mlp_out();
+}
+
 void TransformerLayer::forward_mlp_out() {
-  const ResidualResult r = residual_forward(d_, params_,
-                                            {.input = mlp_output(),
-                                             .residual = t_.residual1,
-                                             .bias = p_.fc2_bias,
-                                             .site = 2,
-                                             .name = "residual2"});
+  const ResidualResult r =
+      residual_forward(d_, params_,
+                       {.input = experts_ ? experts_->forward(t_.norm2) : mlp_output(),
+                        .residual = t_.residual1,
+                        .bias = p_.fc2_bias,
+                        .site = 2,
+                        .name = "residual2"});
   t_.output = r.output;
   t_.mask2 = r.mask;
 }
@@ -237,21 +250,31 @@ void TransformerLayer::recompute_before_backward() {
   } else if (recompute_mlp_) {
     // The module is norm2's consumer: its input norm2 is kept, what follows is run again.
     if (recompute_norm_) forward_mlp_norm();
-    forward_mlp_in();
-    forward_activation();
-    mlp_output();
+    recompute_mlp();
   } else {
     if (recompute_norm_) {
       forward_mlp_norm();
-      t_.fc1_input = kept_input(d_, fc1(), t_.norm2, MadeBy::norm);
+      if (!experts_) t_.fc1_input = kept_input(d_, fc1(), t_.norm2, MadeBy::norm);
     }
-    if (recompute_activation_) {
+    if (recompute_shared_) experts_->recompute_shared(t_.norm2);
+    if (recompute_activation_ && experts_) experts_->recompute_activation();
+    if (recompute_activation_ && !experts_) {
       forward_activation();
       t_.fc2_input = row_input(d_, fc2(), t_.activation, MadeBy::elementwise);
     }
   }
   d_.layer = static_cast<std::int16_t>(layer_);
   d_.recompute = false;
+}
+
+void TransformerLayer::recompute_mlp() {
+  if (experts_) {
+    experts_->forward(t_.norm2);
+    return;
+  }
+  forward_mlp_in();
+  forward_activation();
+  mlp_output();
 }
 
 SlotId TransformerLayer::backward(SlotId dy) {
@@ -282,13 +305,7 @@ SlotId TransformerLayer::backward(SlotId dy) {
 SlotId TransformerLayer::backward_mlp(SlotId dy) {
   const SlotId branch = residual_backward(
       d_, params_, {.output_grad = dy, .mask = t_.mask2, .bias = p_.fc2_bias, .site = 2});
-  const SlotId dact =
-      row_backward(d_, params_, z_, fc2(), {.output_grad = branch, .input = t_.fc2_input});
-  const SlotId dfc1 =
-      activation_backward(d_, z_, {.output_grad = dact, .fc1 = t_.fc1, .silu = t_.silu});
-  const SlotId dnorm = column_backward(
-      d_, params_, z_, fc1(),
-      {.output_grad = dfc1, .input = t_.fc1_input, .grad_made_by = MadeBy::elementwise});
+  const SlotId dnorm = experts_ ? experts_->backward(branch, t_.norm2) : backward_dense(branch);
   return norm_backward(d_, params_,
                        {.output_grad = dnorm,
                         .input = t_.residual1,
@@ -297,6 +314,16 @@ SlotId TransformerLayer::backward_mlp(SlotId dy) {
                         .residual_grad = dy,
                         .weight = p_.norm2_weight,
                         .bias = p_.norm2_bias});
+}
+
+SlotId TransformerLayer::backward_dense(SlotId branch) {
+  const SlotId dact =
+      row_backward(d_, params_, z_, fc2(), {.output_grad = branch, .input = t_.fc2_input});
+  const SlotId dfc1 =
+      activation_backward(d_, z_, {.output_grad = dact, .fc1 = t_.fc1, .silu = t_.silu});
+  return column_backward(
+      d_, params_, z_, fc1(),
+      {.output_grad = dfc1, .input = t_.fc1_input, .grad_made_by = MadeBy::elementwise});
 }
 
 SlotId TransformerLayer::backward_attention(SlotId dy) {

@@ -8,6 +8,9 @@
 // again and overwrites the entries, so that the first copies are used only in forward and are freed
 // there.
 
+#include <optional>
+
+#include "plan/expert_mlp.h"
 #include "plan/layer_sizes.h"
 #include "plan/parallel_linear.h"
 #include "plan/parameters.h"
@@ -74,9 +77,12 @@ class TransformerLayer {
   void forward_mlp_in();
   void forward_activation();
   void forward_mlp_out();
+  void forward_mlp();
+  void recompute_mlp();
   // backward parts
   void recompute_before_backward();
   SlotId backward_mlp(SlotId dy);
+  SlotId backward_dense(SlotId branch);
   SlotId backward_attention(SlotId dy);
   SlotId backward_core_attention(SlotId dcontext);
   SlotId backward_core(SlotId dcontext);
@@ -96,7 +102,8 @@ class TransformerLayer {
   bool quantized_ = false;  // its products are in the narrow compute type
   bool full_recompute_ = false;
   bool recompute_attention_ = false, recompute_core_ = false, recompute_mlp_ = false,
-       recompute_norm_ = false, recompute_activation_ = false;
+       recompute_norm_ = false, recompute_activation_ = false, recompute_shared_ = false;
+  std::optional<ExpertMlp> experts_;  // in place of the MLP
   LayerParameters p_;
   LayerTensors t_;
 };

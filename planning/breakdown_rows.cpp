@@ -59,6 +59,8 @@ double& BreakdownRows::exposed(std::uint32_t comm) {
   CHECK(comm < program_.comms.size(), "exposed communication names its communicator");
   ExposedComm& e = sum_.exposed_comm;
   const std::uint8_t axes = program_.comms[comm].axes;
+  // Expert groups lie across the axes of the dense layers: their communicator is known by its name.
+  if (program_.comms[comm].name == "ep") return e.ep;
   if (axes == kAxisTp) return e.tp;
   if (axes == kAxisCp) return e.cp;
   if (axes == kAxisEp) return e.ep;

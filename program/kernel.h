@@ -10,7 +10,8 @@
 // first"), so a sequence-parallel shard is a contiguous range of rows. T rows of this rank, h
 // hidden, a query heads, k key/value heads and f feed-forward width *of this rank*, d head dim, V
 // vocabulary rows of this rank. A fused qkv row is [q heads | k heads | v heads], a gated MLP row
-// [gate | up].
+// [gate | up]. Of experts: E experts, K chosen by each token, a permuted row of h for each expert's
+// place, R of them, in the order of the experts (kernels/reference/routing.h).
 
 #include <cstdint>
 #include <span>
@@ -37,6 +38,9 @@ enum class Kernel : std::uint8_t {
   gemm_dgrad,
   gemm_wgrad,
   bias_bwd,
+  grouped_fwd,
+  grouped_dgrad,
+  grouped_wgrad,
   // attention
   rope_fwd,
   rope_bwd,
@@ -74,6 +78,18 @@ enum class Kernel : std::uint8_t {
   amax,
   quantize,
   update_scales,
+  // experts
+  route_fwd,
+  route_bwd,
+  permute_fwd,
+  permute_bwd,
+  unpermute_fwd,
+  unpermute_bwd,
+  spread_fwd,
+  spread_bwd,
+  weighted_activation_fwd,
+  weighted_activation_bwd,
+  swap_chunks,
   // loss
   ce_max,
   ce_partial,
@@ -128,6 +144,8 @@ enum ShapeAttr : std::uint16_t {
   kHeadShard =
       1 << 9,  // attention: heads are this cp rank's part of the tp rank's (Mesh::cp_heads)
   kWholeKeys = 1 << 10,  // flash_block_*: keys and values of the whole sequence, in its order
+  kSigmoid = 1 << 11,    // route_*: sigmoid scores, normalised over the chosen; else their softmax
+  kHashed = 1 << 12,     // route_fwd: experts by hash, not evenly
 };
 
 }  // namespace windtunnel

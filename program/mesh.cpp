@@ -176,9 +176,9 @@ int replica_place(const Mesh& mesh, std::uint8_t axes, const Coordinates& at) {
   return below + above * spanned(mesh, axes, inner);
 }
 
-int dp_place(const Mesh& mesh, const Coordinates& at, int ways) {
+int dp_place(const Mesh& mesh, const Coordinates& at, int ways, int step) {
   const int place = replica_place(mesh, kAxisDp | kAxisCp, at);
-  return ways > 0 ? place % ways : place;
+  return ways > 0 ? place / step % ways : place;
 }
 
 ReplicaParts replica_parts(const Mesh& mesh, const Comm& comm) {
@@ -224,6 +224,31 @@ std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank) {
   if (!at_an_end(rank)) return {};
   std::erase_if(all, [&](int r) { return !at_an_end(r); });
   return all;
+}
+
+int expert_dp_ways(const Mesh& mesh) {
+  const int ways = mesh.etp == mesh.tp ? mesh.ep : mesh.ep / mesh.tp;
+  CHECK(ways > 0 && mesh.ep % ways == 0 && mesh.dp % ways == 0,
+        "expert groups span whole tp groups and divide the dp axis");
+  return ways;
+}
+
+Comm expert_group(const Mesh& mesh) {
+  const auto axes = static_cast<std::uint8_t>(mesh.etp == mesh.tp ? kAxisDp : kAxisTp | kAxisDp);
+  return {.name = "ep", .axes = axes, .ways = expert_dp_ways(mesh)};
+}
+
+Comm expert_replicas(const Mesh& mesh) {
+  const int ways = expert_dp_ways(mesh);
+  if (ways == 1) return {.name = "edp", .axes = kAxisDp};
+  return {.name = "edp", .axes = kAxisDp, .ways = mesh.dp / ways, .stride = ways};
+}
+
+int expert_place(const Mesh& mesh, const Coordinates& at) {
+  if (mesh.ep == 1) return 0;
+  const int rank = rank_of(dense_grid(mesh), at);
+  const std::vector<int> group = members(mesh, expert_group(mesh), rank);
+  return static_cast<int>(std::find(group.begin(), group.end(), rank) - group.begin());
 }
 
 int group_size(const Mesh& mesh, const Comm& comm) {

@@ -63,8 +63,8 @@ inline std::uint8_t replica_axes(const Mesh& mesh) {
 /// are dp or cp, ascending by rank.
 int replica_place(const Mesh& mesh, std::uint8_t axes, const Coordinates& at);
 
-/// Its place in its part of `ways` consecutive replica places (0: among all replicas).
-int dp_place(const Mesh& mesh, const Coordinates& at, int ways);
+/// Its place in its part of `ways` replica places, `step` apart (0: among all replicas).
+int dp_place(const Mesh& mesh, const Coordinates& at, int ways, int step = 1);
 
 /// Places of one axis: `ways` of them, `stride` apart.
 struct AxisPart {
@@ -76,6 +76,16 @@ struct ReplicaParts {
   AxisPart cp, dp;
 };
 ReplicaParts replica_parts(const Mesh& mesh, const Comm& comm);
+
+/// Places of the dp axis that an expert group spans: all of tp comes first where experts are whole
+/// on each tp rank. Precondition: etp is tp, or ep a multiple of tp.
+int expert_dp_ways(const Mesh& mesh);
+/// The ranks that hold all experts together.
+Comm expert_group(const Mesh& mesh);
+/// The ranks that hold the same experts.
+Comm expert_replicas(const Mesh& mesh);
+/// A rank's place in its expert group.
+int expert_place(const Mesh& mesh, const Coordinates& at);
 
 /// Members of the communicator's group that `rank` belongs to, ascending, on the dense grid; empty
 /// when the communicator is restricted to the ends of the pipeline and `rank` is not on one.

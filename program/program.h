@@ -55,6 +55,7 @@ enum class ReduceOp : std::uint8_t { none, sum, average, max };
 enum class Stream : std::uint8_t {
   compute,
   tp,
+  ep,            // exchanges of an expert group beside shared experts
   dp,            // gradient reductions, and gathers of whole replicas' weights
   dp_gather,     // gathers of sharded weights
   dp_replicate,  // reductions over the replicas of a shard
@@ -141,7 +142,8 @@ struct Slot {
   std::uint32_t parent = kNone;  // a view: slot whose memory this is part of
   std::int64_t offset = 0;       // view: first element in the parent
   std::int64_t dp_stride = 0;    // view: offset grows by this times the rank's place in its dp part
-  int dp_ways = 0;               // ranks of a dp part, consecutive replica places; 0: all
+  int dp_ways = 0;               // ranks of a dp part; 0: all replica places
+  int dp_step = 1;               // replica places from one rank of the part to the next
   std::int64_t tp_stride = 0;    // view: ... times its place in its tp group
   std::uint32_t param =
       kNone;  // weights, grads and states of one parameter: index into Program::params
@@ -163,7 +165,14 @@ struct Param {
   std::array<std::int64_t, 3> blocks{};  // sizes along shard_dim (padded), unused entries 0
   enum class Init : std::uint8_t { normal, ones, zeros } init = Init::normal;
   std::int16_t layer = -1;  // global layer, -1 for embedding and head
-  bool tied_copy = false;   // the last stage's copy of the tied word embedding
+  // Tensors like this one that lie one after the other in the global tensor, and how many of them a
+  // rank holds, by its place in the expert group.
+  std::int64_t experts = 1, held = 1;
+  bool tied_copy = false;  // the last stage's copy of the tied word embedding
+
+  std::int64_t size() const { return rows * cols * experts; }
+  /// Ranks of an expert group hold different ones: gradients are reduced over their replicas alone.
+  bool is_parted() const { return held < experts; }
 };
 
 /// A kernel or transfer with its sizes: the key of its cost. Equal shapes are stored once.
@@ -254,8 +263,10 @@ struct Comm {
 
 /// Degrees and placement. `order` lists axes innermost first; rank = sum of coordinate * stride.
 /// `cp_heads` consecutive cp ranks exchange sequence for heads before attention; 1: none do.
+/// Expert groups of `ep` ranks lie across the others' axes (mesh.h, expert_group); `etp` ranks, 1
+/// or tp, share each expert.
 struct Mesh {
-  int tp = 1, cp = 1, ep = 1, dp = 1, pp = 1;
+  int tp = 1, cp = 1, ep = 1, dp = 1, pp = 1, etp = 1;
   int cp_heads = 1;
   std::array<Axis, 5> order{kAxisTp, kAxisCp, kAxisEp, kAxisDp, kAxisPp};
 

@@ -3,7 +3,8 @@
 // A gradient buffer is a static slot of category `grads` that the optimizer reads. Its reductions
 // must cover it without gap or overlap, each after the last backward kernel that adds to its part
 // and before the first optimizer kernel that reads it: over the whole dp group, or over the shard
-// group and over the replicas of a shard. Host issue order stands for time here: that the streams
+// group and over the replicas of a shard; of experts that ranks hold apart over the ranks that hold
+// the same. Host issue order stands for time here: that the streams
 // keep to it is the business of `hazards`. Buffers that are shards from the start are the business
 // of verify_scattered_gradients.cpp.
 
@@ -42,6 +43,7 @@ class RoleGradients {
  public:
   RoleGradients(const ProgramFacts& facts, std::size_t role, const std::set<std::uint32_t>& tied)
       : facts_(facts), program_(facts.program), role_(program_.roles[role]), r_(role) {
+    if (program_.mesh.ep > 1) find_parted();
     for (const CallVariant& variant : facts_.roles[r_].variants) collect(variant);
     find_buffers();
     for (SlotId id = 0; id < role_.slots.size(); ++id) {
@@ -111,7 +113,7 @@ class RoleGradients {
           if (!input && makes) writes_.push_back(a);
           if (input && op.phase == Phase::optimizer) reads_.push_back(a);
         } else if (input && program_.comms[op.comm].axes == replica_axes(program_.mesh)) {
-          replicas_[over(program_.comms[op.comm])].push_back(a);
+          replicas_[over(a.part.root, program_.comms[op.comm])].push_back(a);
         } else if (input && program_.comms[op.comm].first_and_last_pp) {
           embedding_.push_back(a);
         }
@@ -128,12 +130,35 @@ class RoleGradients {
   /// What of the dp (and cp) group a reduction is over.
   enum Over : std::uint8_t { kWhole, kShard, kReplicas };
 
-  static Over over(const Comm& comm) {
+  Over over(SlotId root, const Comm& comm) const {
+    if (parted_.contains(root)) {
+      const Comm own = expert_replicas(program_.mesh);
+      const bool same = comm.ways == own.ways && comm.stride == own.stride;
+      return same ? kWhole : kShard;
+    }
     if (comm.ways == 0) return kWhole;
     return comm.stride == 1 ? kShard : kReplicas;
   }
 
+  /// Buffers of experts that ranks hold apart.
+  void find_parted() {
+    for (SlotId id = 0; id < role_.slots.size(); ++id) {
+      const std::uint32_t param = role_.slots[id].param;
+      if (param != kNone && program_.params[param].is_parted()) parted_.insert(part_of(id).root);
+    }
+  }
+
+  void check_parted(SlotId root, Violations& v) const {
+    for (const Access& a : replicas_[kShard]) {
+      if (a.part.root == root) v.add(text(a) + ": its members hold other experts");
+    }
+    if (group_size(program_.mesh, expert_replicas(program_.mesh)) > 1) {
+      check_cover(root, kWhole, v);
+    }
+  }
+
   void check_covers(SlotId root, Violations& v) const {
+    if (parted_.contains(root)) return check_parted(root, v);
     const auto has = [&](Over part) {
       return std::any_of(replicas_[part].begin(), replicas_[part].end(),
                          [&](const Access& a) { return a.part.root == root; });
@@ -204,6 +229,7 @@ class RoleGradients {
   std::vector<Access> reads_;                    // optimizer kernels
   std::array<std::vector<Access>, 3> replicas_;  // reductions over dp, by Over
   std::vector<Access> embedding_;                // reductions over the first and last stage
+  std::set<SlotId> parted_;                      // roots that hold parts of all experts
   std::vector<SlotId> buffers_;                  // roots the optimizer reads, ascending
   std::vector<Part> tied_;                       // gradients of tied parameters
 };

@@ -26,14 +26,17 @@ class ScatteredGradients {
         roots_(facts.roles[role].roots),
         r_(role) {
     for (const Comm& comm : program_.comms) {
-      has_replicas_ |= comm.axes == replica_axes(program_.mesh) && comm.ways > 0 && comm.stride > 1;
+      has_replicas_ |= comm.axes == replica_axes(program_.mesh) && is_over_replicas(comm);
     }
   }
 
   void check(Violations& v) {
     for (SlotId id = 0; id < role_.slots.size(); ++id) {
       const Slot& slot = role_.slots[id];
-      if (slot.shard_of != kNone && slot.category == Category::grads) writes_[id] = 0;
+      if (slot.shard_of != kNone && slot.category == Category::grads) {
+        writes_[id] = 0;
+        has_whole_shards_ |= slot.dp_ways == 1;
+      }
     }
     if (writes_.empty()) return;
     for (const CallVariant& variant : facts_.roles[r_].variants) follow(variant, v);
@@ -46,6 +49,14 @@ class ScatteredGradients {
   }
 
  private:
+  /// Over the replicas of a shard; those of experts share theirs.
+  bool is_over_replicas(const Comm& comm) const {
+    if (comm.ways == 0 || comm.stride == 1) return false;
+    if (program_.mesh.ep == 1) return true;
+    const Comm experts = expert_replicas(program_.mesh);
+    return comm.ways != experts.ways || comm.stride != experts.stride;
+  }
+
   enum class State : std::uint8_t {
     made,       // a gradient kernel wrote it
     packed,     // it went into a reduction's input
@@ -101,7 +112,7 @@ class ScatteredGradients {
     const Comm& comm = program_.comms[op.comm];
     if (comm.axes != replica_axes(program_.mesh) || op.reduce == ReduceOp::none) return;
     const SlotId in = root(op, 0), out = root(op, op.refs - 1U);
-    if (comm.stride > 1) {
+    if (is_over_replicas(comm)) {
       if (!has(in, State::scattered)) {
         if (writes_.contains(in))
           v.add(place_text(program_, at) + ": the shard is not what a reduction left");
@@ -124,12 +135,19 @@ class ScatteredGradients {
 
   void compute(const Op& op, const OpPlace& at, std::uint32_t count, Violations& v) {
     const bool reads_gradients = reads(op);
+    // Experts that no other rank holds: what was packed is the shard.
+    const bool passes_on = has_whole_shards_ && op.phase == Phase::grad_sync && op.refs > 1 &&
+                           program_.shapes[op.shape].kernel == Kernel::copy &&
+                           has(root(op, 0), State::input);
+    if (passes_on) states_[root(op, 0)] = State::reduced;
     for (std::size_t n = op.inputs; n < op.refs; ++n) {
       const SlotId out = root(op, n);
       if (writes_.contains(out) && op.phase != Phase::optimizer) {
         if (!has(root(op, 0), State::reduced))
           v.add(place_text(program_, at) + ": adds what is not reduced over the whole dp group");
         written(out, count);
+      } else if (passes_on) {
+        states_[out] = State::reduced;
       } else if ((is_passing(out) || is_kept(out)) &&
                  (op.phase == Phase::backward || op.phase == Phase::weight_grad)) {
         if (has(out, State::packed))
@@ -160,7 +178,7 @@ class ScatteredGradients {
   const Role& role_;
   const std::vector<SlotId>& roots_;
   std::size_t r_;
-  bool has_replicas_ = false;
+  bool has_replicas_ = false, has_whole_shards_ = false;
   std::map<SlotId, std::int64_t> writes_;  // shards, and how often a step writes each
   std::map<SlotId, State> states_;         // roots, in the call that is followed
 };

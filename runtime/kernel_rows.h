@@ -15,6 +15,7 @@
 #include "runtime/attention_rows.h"
 #include "runtime/context_rows.h"
 #include "runtime/execution.h"
+#include "runtime/expert_rows.h"
 #include "runtime/kernel_sets.h"
 #include "runtime/param_map.h"
 
@@ -317,6 +318,9 @@ constexpr auto table() {  // NOLINT(readability-function-size)
          const ref::GemmDims d{.m = c.dim(0), .n = c.dim(1), .k = 0};
          ref::bias_bwd(d, c.in(0, d.m * d.n), gradient(c, 0, d.n));
        }},
+      {K::grouped_fwd, grouped<Call>},
+      {K::grouped_dgrad, grouped<Call>},
+      {K::grouped_wgrad, grouped<Call>},
       {K::rope_fwd, rope<Call>},
       {K::rope_bwd, rope<Call>},
       {K::flash_fwd, flash<Call>},
@@ -360,6 +364,17 @@ constexpr auto table() {  // NOLINT(readability-function-size)
       {K::amax, [](C c) { *c.out(0, 1) = ref::amax(c.dim(0), c.in(0, c.dim(0))); }},
       {K::quantize, quantize<Call>},
       {K::update_scales, copy},
+      {K::route_fwd, route<Call>},
+      {K::route_bwd, route<Call>},
+      {K::permute_fwd, permute<Call>},
+      {K::permute_bwd, permute<Call>},
+      {K::unpermute_fwd, permute<Call>},
+      {K::unpermute_bwd, permute<Call>},
+      {K::spread_fwd, spread<Call>},
+      {K::spread_bwd, spread<Call>},
+      {K::weighted_activation_fwd, weighted_activation<Call>},
+      {K::weighted_activation_bwd, weighted_activation<Call>},
+      {K::swap_chunks, swap_chunks<Call>},
       {K::ce_max, loss<Call>},
       {K::ce_partial, loss<Call>},
       {K::ce_loss, loss<Call>},

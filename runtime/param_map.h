@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "program/mesh.h"
 #include "program/program.h"
 
 namespace windtunnel {
@@ -13,23 +14,27 @@ namespace windtunnel {
 /// original.
 std::string tensor_name(const Program& program, const Param& param);
 
-/// The part of a parameter that one tensor-parallel rank holds, row-major.
+/// The part of a parameter that one rank holds, row-major: its part of the tensor among the tensor
+/// parallel ranks, of the experts of its place in the expert group.
 class ParamMap {
  public:
-  ParamMap(const Param& param, int tp, int tp_rank);
+  ParamMap(const Param& param, const Mesh& mesh, const Coordinates& at);
 
-  std::int64_t elements() const { return rows_ * cols_; }
-  /// row * cols + column in the global tensor of a local element; rows * cols or more: padding.
+  std::int64_t elements() const { return held_ * rows_ * cols_; }
+  /// (expert * rows + row) * cols + column in the global tensor of a local element; Param::size()
+  /// or more: padding.
   std::int64_t global_index(std::int64_t local) const;
 
  private:
   std::int64_t rows_ = 0, cols_ = 0, global_cols_ = 0;
+  std::int64_t held_ = 1, first_expert_ = 0, expert_elements_ = 0;
   int dim_ = -1;
   std::vector<std::int64_t> along_;  // global place of each local place on the sharded dimension
 };
 
 /// Whether this rank's gradient of the parameter counts in the global norm: the first of the tensor
-/// parallel ranks that hold the same values does, and of tied copies the original.
+/// parallel ranks that hold the same values does, and of tied copies the original. Experts are
+/// never held twice within the norm's group.
 bool counts_in_norm(const Param& param, int tp_rank);
 
 /// A stretch of a slot's memory that belongs to one parameter.

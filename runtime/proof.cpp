@@ -29,7 +29,7 @@ struct WholeTensor {
 using WholeTensors = std::map<std::string, WholeTensor>;
 
 std::int64_t size_of(const Param& param) {
-  return param.rows * param.cols;
+  return param.size();
 }
 
 WholeTensors assemble(const Program& program, const std::vector<TensorPiece>& pieces) {

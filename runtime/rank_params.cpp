@@ -12,8 +12,7 @@ RankParams::RankParams(const Program& program, const Role& role, const Coordinat
     if (param == kNone) continue;
     const MemoryRange range = layout.resolve(id, -1);
     ranges_[range.root].push_back({.begin = range.begin, .end = range.end, .param = param});
-    const auto [map, added] =
-        maps_.try_emplace(param, program.params[param], program.mesh.tp, at.tp);
+    const auto [map, added] = maps_.try_emplace(param, program.params[param], program.mesh, at);
     if (map->second.elements() != range.elements()) {
       throw ExecutionError(layout.name(id) + " has " + std::to_string(range.elements()) +
                            " elements, its parameter's part of a rank has " +
@@ -36,7 +35,8 @@ void RankParams::add_shards(const Role& role, const Coordinates& at) {
   for (SlotId id = 0; id < role.slots.size(); ++id) {
     const Slot& shard = role.slots[id];
     if (shard.shard_of == kNone) continue;
-    const std::int64_t begin = shard.elements * dp_place(program_->mesh, at, shard.dp_ways);
+    const std::int64_t begin =
+        shard.elements * dp_place(program_->mesh, at, shard.dp_ways, shard.dp_step);
     std::vector<ParamRange>& own = ranges_[id];
     for (const ParamRange& r : ranges(shard.shard_of)) {
       const std::int64_t from = std::max(r.begin, begin);

@@ -36,7 +36,7 @@ void fill_at_start(const StartOptions& options, const RankParams& params, const 
     const Param& param = options.program.params[r.param];
     const std::string name = tensor_name(options.program, param);
     const InitialValues<T> values{.init = param.init,
-                                  .rows = param.rows,
+                                  .rows = param.rows * param.experts,
                                   .cols = param.cols,
                                   .seed = options.seed,
                                   .tensor = hash_of(name)};

@@ -61,7 +61,6 @@ Used given(bool in_use, const char* text) {
 }
 
 constexpr Rule kRules[] = {
-    {"model.moe", [](const Scenario& s) { return given(s.model.moe.has_value(), "experts"); }, ""},
     {"model.mla", [](const Scenario& s) { return given(s.model.mla.has_value(), "latent"); }, ""},
     {"model.mtp_layers",
      [](const Scenario& s) { return above(static_cast<double>(s.model.mtp_layers), 0); },
@@ -76,7 +75,8 @@ constexpr Rule kRules[] = {
     {"model.parallel_block",
      [](const Scenario& s) { return given(s.model.parallel_block, "true"); },
      "parallel_block: false"},
-    {"plan.ep", [](const Scenario& s) { return above(s.plan.ep, 1); }, "ep: 1"},
+    {"plan.cp", [](const Scenario& s) { return s.model.moe ? above(s.plan.cp, 1) : Used(); },
+     "cp: 1 where the model has experts"},
     {"plan.schedule.kind", schedule_kind, "dualpipe_v is"},
     {"plan.precision.params", unbuilt_params,
      "params of the compute type are; 8-bit products quantise bf16 or fp32 weights"},

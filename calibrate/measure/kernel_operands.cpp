@@ -18,6 +18,9 @@ KernelOperand positive(std::int64_t elements) {
 KernelOperand tokens(std::int64_t elements) {
   return {elements, Content::tokens};
 }
+KernelOperand choices(std::int64_t elements, std::int64_t below) {
+  return {.elements = elements, .content = Content::choices, .below = below};
+}
 KernelOperand in_place(std::int64_t elements, int same_as) {
   return {.elements = elements, .same_as = same_as};
 }
@@ -80,6 +83,14 @@ KernelOperands of_gemm(const Shape& s) {
     default:
       return with({{m * n}}, {{n}});  // bias_bwd
   }
+}
+
+KernelOperands of_grouped(const Shape& s) {
+  const std::int64_t a = s.dims[3] * s.dims[0] * s.dims[2], w = s.dims[3] * s.dims[1] * s.dims[2],
+                     c = s.dims[3] * s.dims[0] * s.dims[1];
+  if (s.kernel == Kernel::grouped_fwd) return with({{a}, {w}}, {{c}});
+  if (s.kernel == Kernel::grouped_dgrad) return with({{c}, {w}}, {{a}});
+  return with({{c}, {a}}, {{w}});
 }
 
 KernelOperands of_attention(const Shape& s) {
@@ -156,6 +167,40 @@ KernelOperands of_rows(const Shape& s) {
   return with(std::move(inputs), outputs);
 }
 
+KernelOperands of_experts(const Shape& s) {
+  const std::int64_t t = s.dims[0], k = s.dims[2], tokens_h = t * s.dims[1];
+  const std::int64_t permuted = s.dims[3] * s.dims[1];
+  switch (s.kernel) {
+    case Kernel::route_fwd:
+      return with({{tokens_h}}, {{t * k}, choices(t * k, s.dims[3]), {s.dims[4] * s.dims[1]}});
+    case Kernel::route_bwd:
+      return with({{t * k}, {tokens_h}, choices(t * k, s.dims[1] * s.dims[3] * s.dims[4])},
+                  {{tokens_h}});
+    case Kernel::permute_fwd:
+      return with({{tokens_h}, choices(t * k, s.dims[3])}, {{permuted}});
+    case Kernel::permute_bwd:
+      return with({{permuted}, choices(t * k, s.dims[3])}, {{tokens_h}});
+    case Kernel::unpermute_fwd:
+      return with({{permuted}, {t * k}, choices(t * k, s.dims[3])}, {{tokens_h}});
+    case Kernel::unpermute_bwd:
+      return with({{tokens_h}, {permuted}, {t * k}, choices(t * k, s.dims[3])},
+                  {{permuted}, {t * k}});
+    case Kernel::spread_fwd:
+      return with({{t * k}, choices(t * k, s.dims[3])}, {{s.dims[3]}});
+    case Kernel::spread_bwd:
+      return with({{s.dims[3]}, choices(t * k, s.dims[3])}, {{t * k}});
+    case Kernel::weighted_activation_fwd:
+      return with({{input_width(s) * tokens_h}, {t}}, {{tokens_h}});
+    case Kernel::weighted_activation_bwd:
+      return with({{tokens_h}, {input_width(s) * tokens_h}, {t}},
+                  {{input_width(s) * tokens_h}, {t}});
+    default: {
+      const std::int64_t n = s.dims[0] * s.dims[1] * s.dims[2];  // swap_chunks
+      return with({{n}}, {{n}});
+    }
+  }
+}
+
 KernelOperands of_flat(const Shape& s) {
   const std::int64_t n = s.dims[0];
   switch (s.kernel) {
@@ -221,12 +266,18 @@ struct Stretch {
   Kernel first;
   KernelOperands (*operands)(const Shape&);
 };
-constexpr Stretch kStretches[] = {
-    {Kernel::load_tokens, of_ends},    {Kernel::layernorm_fwd, of_norm},
-    {Kernel::gemm_fwd, of_gemm},       {Kernel::rope_fwd, nullptr},
-    {Kernel::flash_fwd, of_attention}, {Kernel::flash_block_fwd, of_blocks},
-    {Kernel::activation_fwd, of_rows}, {Kernel::add, of_flat},
-    {Kernel::ce_max, of_loss},         {Kernel::sum_squares, of_optimizer}};
+constexpr Stretch kStretches[] = {{Kernel::load_tokens, of_ends},
+                                  {Kernel::layernorm_fwd, of_norm},
+                                  {Kernel::gemm_fwd, of_gemm},
+                                  {Kernel::grouped_fwd, of_grouped},
+                                  {Kernel::rope_fwd, nullptr},
+                                  {Kernel::flash_fwd, of_attention},
+                                  {Kernel::flash_block_fwd, of_blocks},
+                                  {Kernel::activation_fwd, of_rows},
+                                  {Kernel::add, of_flat},
+                                  {Kernel::route_fwd, of_experts},
+                                  {Kernel::ce_max, of_loss},
+                                  {Kernel::sum_squares, of_optimizer}};
 
 KernelOperands laid_out(const Shape& shape) {
   const Stretch* found = kStretches;

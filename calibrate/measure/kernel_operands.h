@@ -16,14 +16,16 @@ namespace windtunnel {
 
 enum class Touched : std::uint8_t { recent, old };
 
-/// numbers: normal; positive: their absolute value and a bit (sums, variances, probabilities).
-enum class Content : std::uint8_t { numbers, positive, tokens, mask };
+/// numbers: normal; positive: their absolute value and a bit (sums, variances, probabilities);
+/// choices: permuted rows, each once.
+enum class Content : std::uint8_t { numbers, positive, tokens, choices, mask };
 
 struct KernelOperand {
   std::int64_t elements = 0;
   Content content = Content::numbers;
   int same_as = -1;  // in place: the operand whose memory this is
   Touched touched = Touched::old;
+  std::int64_t below = 0;  // choices: what they are less than
 };
 
 struct KernelOperands {

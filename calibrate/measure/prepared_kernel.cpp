@@ -24,6 +24,7 @@ std::int64_t element_bytes(Content content) {
   if (!std::is_same_v<T, float>) return sizeof(T);
   switch (content) {
     case Content::tokens:
+    case Content::choices:
       return sizeof(typename DeviceCall<T>::Token);
     case Content::mask:
       return sizeof(typename DeviceCall<T>::Mask);
@@ -115,19 +116,19 @@ OperandBlock PreparedKernel<T>::block_for(const KernelOperand& operand, const vo
   if (like != nullptr) {
     std::memcpy(data, like, static_cast<std::size_t>(bytes));
   } else {
-    fill(block, operand.content);
+    fill(block, operand);
   }
   return block;
 }
 
 template <class T>
-void PreparedKernel<T>::fill(const OperandBlock& block, Content content) {
+void PreparedKernel<T>::fill(const OperandBlock& block, const KernelOperand& operand) {
   const std::uint64_t stream = blocks_.size();
   const auto hash = [&](std::int64_t i) {
     return counter_hash(settings_.seed, stream, static_cast<std::uint64_t>(i));
   };
   const auto vocabulary = static_cast<double>(std::max<std::int64_t>(1, task_.job.vocab));
-  switch (content) {
+  switch (operand.content) {
     case Content::numbers:
       return repeat<T>(block.data, block.elements, [&](auto i) { return to_normal(hash(i)); });
     case Content::positive:
@@ -137,6 +138,12 @@ void PreparedKernel<T>::fill(const OperandBlock& block, Content content) {
       return repeat<typename DeviceCall<T>::Token>(block.data, block.elements, [&](auto i) {
         return std::floor(to_unit_interval(hash(i)) * vocabulary);
       });
+    case Content::choices: {
+      auto* rows = static_cast<typename DeviceCall<T>::Token*>(block.data);
+      for (std::int64_t i = 0; i < block.elements; ++i)
+        rows[i] = reference::to_element<typename DeviceCall<T>::Token>(i % operand.below);
+      return;
+    }
     case Content::mask:
       return repeat<typename DeviceCall<T>::Mask>(
           block.data, block.elements, [&](auto i) { return static_cast<double>(hash(i) & 1U); });
@@ -163,7 +170,7 @@ void PreparedKernel<T>::refresh() {
   if (!operands_.decays) return;
   for (std::size_t i = 0; i < operands_.all.size(); ++i) {
     const KernelOperand& o = operands_.all[i];
-    if (o.same_as < 0) fill(calls_[next_][i], o.content);
+    if (o.same_as < 0) fill(calls_[next_][i], o);
   }
 }
 

@@ -48,7 +48,7 @@ class PreparedKernel {
   void place_in_ring();
   /// With the content of `like`, drawn when that is null.
   OperandBlock block_for(const KernelOperand& operand, const void* like);
-  void fill(const OperandBlock& block, Content content);
+  void fill(const OperandBlock& block, const KernelOperand& operand);
 
   KernelTask task_;
   OperandSettings settings_;

@@ -100,6 +100,42 @@ void activation_bwd(const ActivationDims& dims, const T* dy, const T* x, T* dx) 
   }
 }
 
+/// activation_fwd, every row times its weight: x, w (t) -> y (t, f)
+template <class T>
+void weighted_activation_fwd(const ActivationDims& dims, const T* x, const T* w, T* y) {
+  activation_fwd(dims, x, y);
+  for (std::int64_t r = 0; r < dims.t; ++r) {
+    for (std::int64_t c = 0; c < dims.f; ++c) y[r * dims.f + c] *= w[r];
+  }
+}
+
+template <class T>
+struct WeightedActivationBackward {
+  const T* dy;  // (t, f)
+  const T* x;   // (t, f) or (t, 2f)
+  const T* w;   // (t)
+  T* dx;        // like x
+  T* dw;        // (t)
+};
+
+template <class T>
+void weighted_activation_bwd(const ActivationDims& dims, const WeightedActivationBackward<T>& o) {
+  const bool gated = is_gated(dims.kind);
+  const std::int64_t width = gated ? 2 * dims.f : dims.f;
+  for (std::int64_t r = 0; r < dims.t; ++r) {
+    Dot<T> dot;
+    for (std::int64_t c = 0; c < dims.f; ++c) {
+      const T value = activation_at(dims.kind, o.x[r * width + c]).value;
+      dot.add(o.dy[r * dims.f + c], gated ? value * o.x[r * width + dims.f + c] : value);
+    }
+    o.dw[r] = dot.value();
+  }
+  activation_bwd(dims, o.dy, o.x, o.dx);
+  for (std::int64_t r = 0; r < dims.t; ++r) {
+    for (std::int64_t c = 0; c < width; ++c) o.dx[r * width + c] *= o.w[r];
+  }
+}
+
 /// x, residual (t, h), bias (h) or null -> y (t, h)
 template <class T>
 struct ResidualAdd {

@@ -42,7 +42,7 @@ std::int64_t count_of(const YAML::Node& value) {
   return value.as<std::int64_t>();
 }
 
-/// Every key a zoo file has; each file has exactly these.
+/// Every key a zoo file has.
 constexpr ZooKey kKeys[] = {
     {"name", [](Model& m, const YAML::Node& v) { m.name = v.as<std::string>(); }},
     {"layers", [](Model& m, const YAML::Node& v) { m.layers = count_of(v); }},
@@ -66,17 +66,55 @@ constexpr ZooKey kKeys[] = {
     {"embedding_norm", [](Model& m, const YAML::Node& v) { m.embedding_norm = v.as<bool>(); }},
 };
 
+MoeShape moe_of(const YAML::Node& v) {
+  const auto of = [&v](const char* key, std::int64_t fallback) {
+    return v[key] ? count_of(v[key]) : fallback;
+  };
+  return {.experts = count_of(v["experts"]),
+          .top_k = count_of(v["top_k"]),
+          .ffn = count_of(v["ffn"]),
+          .shared_experts = of("shared_experts", 0),
+          .dense_layers = of("dense_layers", 0),
+          .every = of("every", 1),
+          .router_bias = v["router_bias"] && v["router_bias"].as<bool>()};
+}
+
+MlaShape mla_of(const YAML::Node& v) {
+  return {.q_lora_rank = count_of(v["q_lora_rank"]),
+          .kv_lora_rank = count_of(v["kv_lora_rank"]),
+          .qk_nope_head_dim = count_of(v["qk_nope_head_dim"]),
+          .qk_rope_head_dim = count_of(v["qk_rope_head_dim"]),
+          .v_head_dim = count_of(v["v_head_dim"])};
+}
+
+/// Keys of what only some models have.
+constexpr ZooKey kFeatureKeys[] = {
+    {"qk_norm", [](Model& m, const YAML::Node& v) { m.qk_norm = v.as<bool>(); }},
+    {"moe", [](Model& m, const YAML::Node& v) { m.moe = moe_of(v); }},
+    {"mla", [](Model& m, const YAML::Node& v) { m.mla = mla_of(v); }},
+    {"mtp_layers", [](Model& m, const YAML::Node& v) { m.mtp_layers = count_of(v); }},
+};
+
+const ZooKey* find_key(std::span<const ZooKey> keys, const std::string& name) {
+  const auto found =
+      std::ranges::find(keys, name, [](const ZooKey& k) -> std::string_view { return k.name; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
 Model read_zoo_file(const ZooFile& file) {
   const YAML::Node root = YAML::Load(std::string(file.yaml));
-  CHECK(root.IsMap() && root.size() == std::size(kKeys), "zoo: a file has every key once");
+  CHECK(root.IsMap(), "zoo: a file is a mapping");
+  std::size_t required = 0;
   Model model;
   for (const auto& entry : root) {
     const auto key = entry.first.as<std::string>();
-    const auto* row =
-        std::ranges::find(kKeys, key, [](const ZooKey& k) -> std::string_view { return k.name; });
-    CHECK(row != std::end(kKeys), "zoo: unknown key " + key);
+    const ZooKey* row = find_key(kKeys, key);
+    if (row != nullptr) ++required;
+    if (row == nullptr) row = find_key(kFeatureKeys, key);
+    CHECK(row != nullptr, "zoo: unknown key " + key);
     row->set(model, entry.second);
   }
+  CHECK(required == std::size(kKeys), "zoo: a file has every key of a dense model once");
   CHECK(model.name == file.name, "zoo: name and file name differ");
   CHECK(model_problems(model).empty(), "zoo: bad sizes in " + model.name);
   return model;

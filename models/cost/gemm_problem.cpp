@@ -43,6 +43,17 @@ GemmProblem linear(const Shape& s) {
   return p;
 }
 
+/// The products of experts side by side: one launch, each expert a batch entry of its own.
+GemmProblem grouped(const Shape& s) {
+  Shape one = s;
+  one.kernel = s.kernel == Kernel::grouped_fwd     ? Kernel::gemm_fwd
+               : s.kernel == Kernel::grouped_dgrad ? Kernel::gemm_dgrad
+                                                   : Kernel::gemm_wgrad;
+  GemmProblem p = linear(one);
+  p.batch = static_cast<double>(s.dims[3]);
+  return p;
+}
+
 /// Batched products of unfused attention: dims micro, s, a, k, d.
 std::vector<GemmProblem> attention_products(const Shape& s) {
   const Dtype in = s.in == Dtype::none ? Dtype::bf16 : s.in;
@@ -82,6 +93,10 @@ std::vector<GemmProblem> gemm_problems(const Shape& shape) {
     case Kernel::gemm_dgrad:
     case Kernel::gemm_wgrad:
       return {linear(shape)};
+    case Kernel::grouped_fwd:
+    case Kernel::grouped_dgrad:
+    case Kernel::grouped_wgrad:
+      return {grouped(shape)};
     default:
       return attention_products(shape);
   }

@@ -39,6 +39,8 @@ std::string_view memory_group(Kernel kernel) {
       return "norm_bwd";
     case Kernel::activation_fwd:
     case Kernel::activation_bwd:
+    case Kernel::weighted_activation_fwd:
+    case Kernel::weighted_activation_bwd:
       return "activation";
     case Kernel::dropout_fwd:
     case Kernel::dropout_bwd:
@@ -47,6 +49,8 @@ std::string_view memory_group(Kernel kernel) {
       return "dropout_add";
     case Kernel::softmax_fwd:
     case Kernel::softmax_bwd:
+    case Kernel::route_fwd:
+    case Kernel::route_bwd:
       return "softmax";
     case Kernel::rope_fwd:
     case Kernel::rope_bwd:
@@ -68,6 +72,12 @@ std::string_view memory_group(Kernel kernel) {
     case Kernel::embedding_bwd:
     case Kernel::load_tokens:
     case Kernel::load_labels:
+    case Kernel::permute_fwd:
+    case Kernel::permute_bwd:
+    case Kernel::unpermute_fwd:
+    case Kernel::unpermute_bwd:
+    case Kernel::spread_fwd:
+    case Kernel::spread_bwd:
       return "gather";
     case Kernel::adamw:
     case Kernel::sgd:

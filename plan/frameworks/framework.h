@@ -146,8 +146,10 @@ struct FrameworkRules {
       0;  // tensors like the attention output that flash attention's callers keep
   int rope_tables =
       0;  // tables of (T, d) a rotary embedding makes for its positions and backward reads again
-  bool logits_gathered = false;   // the full vocabulary is gathered on every tp rank for the loss
-  bool embedding_dropout = true;  // dropout after the embedding when the model has dropout
+  bool weighs_in_experts = false;  // probabilities travel with the rows and weigh the activation,
+                                   // so that the experts' output is not kept for their gradient
+  bool logits_gathered = false;    // the full vocabulary is gathered on every tp rank for the loss
+  bool embedding_dropout = true;   // dropout after the embedding when the model has dropout
   KernelCounts kernels;
   // How far the step time may be off although every cost is right: what the stack does beyond these
   // rules (log-normal sigma; docs/uncertainty.md says where each comes from).

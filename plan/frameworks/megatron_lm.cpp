@@ -32,6 +32,9 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
                          .backward_calls = 8}
              : HostCalls{
                    .eager_ops = 62, .module_calls = 19, .backward_nodes = 74, .backward_calls = 8};
+  // Probabilities are sent with the rows and weigh the experts' activations
+  // (core/transformer/moe/experts.py, TEGroupedMLP): there by mid 2025.
+  r.weighs_in_experts = stack_since(s.stack, 2025, 6);
   // Graphs of a layer: Transformer Engine's make_graphed_callables in NeMo, then core's
   // CudaGraphManager (transformer/cuda_graphs.py), 2024; of an iteration: FullCudaGraphWrapper
   // (full_cuda_graph.py, core 0.14), which NVIDIA's MLPerf submissions used before.

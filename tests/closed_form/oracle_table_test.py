@@ -10,9 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The oracles of what is built: dense models, tp, pp, cp, sharded data parallelism, 1f1b, gpipe and
-# interleaving, host and memory.
-BUILT = """001-003 005-013 016-026 028-041 043 047-048 051-059 064-080 085-094 096-102 104-107 112-122
+# The oracles of what is built: dense models, experts, tp, pp, cp, ep, sharded data parallelism,
+# 1f1b, gpipe and interleaving, host and memory.
+BUILT = """001-003 005-013 014-041 043 047-048 051-059 063-094 096-102 104-107 112-123
            128-134"""
 ROW = re.compile(r"^\| (O-\d{3}) \|.*?\| ((?:`[^`]+` ?)+)\|", re.M)
 # O-051 in a name: Oracle_O_051_.. or O051..; O071O072 holds two.

@@ -48,6 +48,23 @@ TEST(Mesh, O123ExpertGroups) {
   EXPECT_EQ(members(grid, kAxisEp, 4), (Group{4, 5, 6, 7}));
   EXPECT_EQ(members(grid, kAxisDp, 4), (Group{0, 4}));
   EXPECT_EQ(members(grid, kAxisPp, 8), (Group{0, 8}));
+  // The same groups as the lowering makes them, on the dense grid.
+  EXPECT_EQ(members(mesh, expert_group(mesh), 2), (Group{0, 1, 2, 3}));
+  EXPECT_EQ(members(mesh, expert_group(mesh), 4), (Group{4, 5, 6, 7}));
+  EXPECT_EQ(members(mesh, expert_replicas(mesh), 4), (Group{0, 4}));
+}
+
+TEST(Mesh, ExpertGroupsSpanTpOrShareEachExpertOverIt) {
+  Mesh mesh = megatron_mesh(2, 1, 4, 1);
+  mesh.ep = 4;
+  EXPECT_EQ(members(mesh, expert_group(mesh), 5), (Group{4, 5, 6, 7}));
+  EXPECT_EQ(members(mesh, expert_replicas(mesh), 5), (Group{1, 5}));
+  EXPECT_EQ(expert_place(mesh, {.tp = 1, .dp = 3}), 3);
+  mesh.etp = 2;
+  mesh.ep = 2;
+  EXPECT_EQ(members(mesh, expert_group(mesh), 5), (Group{5, 7}));
+  EXPECT_EQ(members(mesh, expert_replicas(mesh), 5), (Group{1, 5}));
+  EXPECT_EQ(expert_place(mesh, {.tp = 1, .dp = 3}), 1);
 }
 
 TEST(Mesh, ReplicaPlacesCountTheInnerAxisFastest) {

@@ -119,6 +119,41 @@ void draw_context(Draw& d, Scenario& s, int most) {
 
 }  // namespace
 
+/// Experts in place of the MLPs, in groups over the data-parallel axis.
+void draw_experts(Draw& d, Scenario& s) {
+  Model& m = s.model;
+  m.bias = false;
+  m.moe = MoeShape{.experts = d.of<std::int64_t>({4, 8}),
+                   .top_k = 1 + d.below(3),
+                   .ffn = 8,
+                   .shared_experts = d.below(3),
+                   .dense_layers = d.below(2),
+                   .every = 1 + d.below(2),
+                   .router_bias = d.coin()};
+  if (d.coin()) m.moe->capacity_factor = d.of({1.0, 1.25, 2.0});
+  if (!m.moe->capacity_factor && d.coin()) m.moe->imbalance = 1.5;
+  s.plan.overlap.ep = m.moe->shared_experts > 0 && d.coin();
+  const int dp = *s.plan.dp;
+  if (s.plan.tp > 1) s.plan.sequence_parallel = true;
+  s.plan.ep = d.of({1, 2, 4});
+  if (dp % s.plan.ep != 0) s.plan.ep = 1;
+  if (s.plan.tp > 1) s.plan.etp = s.plan.tp;
+  if (d.coin() && s.plan.ep * s.plan.tp <= 4) {
+    s.plan.ep *= s.plan.tp;
+    s.plan.etp = 1;
+  }
+  if (s.plan.ep > 1) {
+    ShardingPart& part = s.plan.sharding;
+    if (part.kind == ShardingKind::hsdp) part.kind = ShardingKind::fsdp;
+    part.shard_degree.reset();
+    if (part.reshard_after_forward == 2) part.reshard_after_forward = 1;
+  }
+  if (s.plan.recompute.modules && d.coin()) {
+    s.plan.recompute.modules->push_back(d.of(
+        {RecomputeModule::moe, RecomputeModule::moe_activation, RecomputeModule::shared_experts}));
+  }
+}
+
 Scenario random_scenario(std::uint64_t seed) {
   Draw d(seed);
   Scenario s = toy_gpt();
@@ -151,7 +186,11 @@ Scenario random_scenario(std::uint64_t seed) {
     s.stack.date = d.of({"2024-06", "2025-06"});
   }
   if (s.plan.pp > 1) avoid_refused_pipelines(d, s);
-  draw_context(d, s, kMostRanks / (s.plan.tp * s.plan.pp * dp));
+  if (d.below(3) == 0) {
+    draw_experts(d, s);
+  } else {
+    draw_context(d, s, kMostRanks / (s.plan.tp * s.plan.pp * dp));
+  }
   s.cluster.devices_per_node = s.plan.tp * s.plan.pp * s.plan.cp * dp;
   s.cluster.nvlink_domain = d.coin() ? 2 : s.cluster.devices_per_node;
   return s;

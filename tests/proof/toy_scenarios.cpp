@@ -4,6 +4,7 @@
 #include "plan/lower.h"
 #include "plan/resolve.h"
 #include "tests/proof/context_plans.h"
+#include "tests/proof/moe_plans.h"
 #include "tests/proof/precision_plans.h"
 #include "tests/proof/schedule_plans.h"
 #include "tests/proof/sharded_plans.h"
@@ -378,6 +379,7 @@ const std::vector<PlanCase>& plan_cases() {
     for (const PlanCase& row : sharded_plans()) cases.push_back(row);
     for (const PlanCase& row : context_plans()) cases.push_back(row);
     for (const PlanCase& row : schedule_plans()) cases.push_back(row);
+    for (const PlanCase& row : moe_plans()) cases.push_back(row);
     for (const PlanCase& row : precision_plans()) cases.push_back(row);
     return cases;
   }();

@@ -62,7 +62,7 @@ TEST(PublishedSample, ARowWithPartsThatAreNotBuilt) {
   EXPECT_EQ(s.model.mla->kv_lora_rank, 512);
   EXPECT_EQ(s.cluster.nvlink_domain, 72);
   EXPECT_EQ(s.plan.precision.compute, Dtype::mxfp8);
-  EXPECT_EQ(s.not_built.size(), 4U);  // moe, mla, mtp_layers, ep
+  EXPECT_EQ(s.not_built.size(), 2U);  // mla, mtp_layers
 }
 
 }  // namespace

@@ -77,12 +77,16 @@ TEST(Parameters, Oracle_O_014_mixtral_8x7b) {
   const ParameterCount count = count_parameters(hf("mixtral-8x7b.json"));
   expect_exact("O-014 total", 46'702'792'704, count.total());
   expect_exact("O-014 active", 12'879'925'248, count.active());
+  expect_exact("O-014 zoo", count.total(), count_parameters(zoo("mixtral-8x7b")).total());
 }
 
 TEST(Parameters, Oracle_O_015_deepseek_v3) {
   const ParameterCount count = count_parameters(hf("deepseek-v3.json"));
   expect_exact("O-015", 671'026'419'200, count.total());
   expect_exact("active", 37'552'282'624, count.active());
+  const ParameterCount of_zoo = count_parameters(zoo("deepseek-v3"));
+  expect_exact("O-015 zoo", count.total(), of_zoo.total());
+  expect_exact("prediction layer", count.mtp, of_zoo.mtp);
 }
 
 TEST(Parameters, Oracle_O_016_tiny_llama) {
@@ -94,6 +98,10 @@ TEST(Parameters, PublishedTotals) {
   expect_exact("GPT-2 XL", 1'557'611'200, count_parameters(zoo("gpt2-xl")).total());
   expect_exact("GPT-3", 174'604'259'328, count_parameters(zoo("gpt3-175b")).total());
   expect_exact("Llama-2-13B", 13'015'864'320, count_parameters(zoo("llama2-13b")).total());
+  expect_exact("Qwen3-30B", count_parameters(hf("qwen3-30b-a3b.json")).total(),
+               count_parameters(zoo("qwen3-30b-a3b")).total());
+  expect_exact("Qwen3-235B", count_parameters(hf("qwen3-235b-a22b.json")).total(),
+               count_parameters(zoo("qwen3-235b-a22b")).total());
   expect_exact("BLOOM", 176'247'271'424, count_parameters(zoo("bloom-176b")).total());
 }
 

@@ -1,0 +1,88 @@
+#include "plan/expert_exchange.h"
+
+#include "models/architectures/experts.h"
+
+namespace windtunnel {
+
+ExpertSizes::ExpertSizes(const RoleDraft& d, const LayerSizes& z) {
+  const MoeShape& moe = *d.model().moe;
+  const ResolvedPlan& p = d.plan();
+  experts = moe.experts;
+  top_k = moe.top_k;
+  parts = p.routing_parts * z.norm_rows / z.rows;
+  capacity = expert_rows(moe, z.rows / p.routing_parts);
+  held = experts / p.ep;
+  sources = std::int64_t{p.ep} * p.etp * parts;
+  permuted = experts * parts * capacity;
+  rows = held * sources * capacity;
+  ffn = moe.ffn / p.etp;
+  fc1 = d.model().gated() ? 2 * ffn : ffn;
+  shared = moe.shared_experts * moe.ffn / p.tp;
+}
+
+SlotId ExpertExchange::all_to_all(SlotId x, const char* name, const Beside& beside) {
+  if (d_.comm("ep") == kNone) {
+    if (beside) beside();
+    return x;
+  }
+  const std::int64_t n = d_.slot(x).elements;
+  const SlotId y = d_.tensor(name, n, d_.slot(x).dtype);
+  const bool apart = d_.plan().overlap_ep && beside;
+  const Stream stream = apart ? Stream::ep : Stream::compute;
+  const std::uint32_t ready = apart ? d_.event("ep_ready", true) : kNone;
+  const std::uint32_t done = apart ? d_.event("exchanged", true) : kNone;
+  if (apart) {
+    d_.record(ready, Stream::compute);
+    d_.wait(ready, stream);
+  }
+  d_.collective({.collective = Collective::all_to_all,
+                 .reduce = ReduceOp::none,
+                 .comm = d_.comm("ep"),
+                 .stream = stream,
+                 .module = Module::mlp},
+                x, y, n);
+  if (apart) d_.record(done, stream);
+  if (beside) beside();
+  if (apart) d_.wait(done, Stream::compute, {x, y});
+  return y;
+}
+
+/// Chunks of one expert's rows: (a, b, chunk) -> (b, a, chunk).
+SlotId ExpertExchange::swapped(SlotId x, const char* name, std::array<std::int64_t, 2> chunks) {
+  const std::int64_t a = chunks[0], b = chunks[1];
+  if (a == 1 || b == 1) return x;
+  const Slot& from = d_.slot(x);
+  const std::int64_t n = from.elements;
+  const SlotId y = d_.tensor(name, n, from.dtype);
+  d_.kernel({.kernel = Kernel::swap_chunks, .dims = {a, b, n / (a * b)}, .module = Module::mlp},
+            {x}, {y});
+  return y;
+}
+
+SlotId ExpertExchange::to_experts(SlotId x, std::int64_t width, const Beside& beside) {
+  x = all_to_all(x, "dispatched", beside);
+  if (d_.plan().etp > 1) {
+    const SlotId all = d_.tensor("gathered", e_.rows * width, d_.slot(x).dtype);
+    d_.collective({.collective = Collective::all_gather,
+                   .reduce = ReduceOp::none,
+                   .comm = d_.comm("tp"),
+                   .module = Module::mlp},
+                  x, all, e_.rows * width);
+    x = all;
+  }
+  return swapped(x, "sorted", {e_.sources / e_.parts, e_.held});
+}
+
+SlotId ExpertExchange::from_experts(SlotId x, std::int64_t width, const Beside& beside) {
+  x = swapped(x, "unsorted", {e_.held, e_.sources / e_.parts});
+  if (d_.plan().etp > 1) {
+    const SlotId part = d_.tensor("scattered", e_.permuted * width, d_.slot(x).dtype);
+    d_.collective(
+        {.collective = Collective::reduce_scatter, .comm = d_.comm("tp"), .module = Module::mlp}, x,
+        part, e_.rows * width);
+    x = part;
+  }
+  return all_to_all(x, "returned", beside);
+}
+
+}  // namespace windtunnel

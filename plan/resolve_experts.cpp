@@ -1,0 +1,107 @@
+#include "plan/resolve_experts.h"
+
+#include <fmt/format.h>
+
+namespace windtunnel {
+
+namespace {
+
+/// Megatron-LM shares experts like the rest (arguments.py: expert_tensor_parallel_size defaults to
+/// tensor_model_parallel_size); others where the expert group cannot span tp.
+int default_etp(const Scenario& s) {
+  const bool spans_tp = s.plan.ep % s.plan.tp == 0;
+  return s.plan.preset == Preset::megatron || !spans_tp ? s.plan.tp : 1;
+}
+
+void check_model(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
+  if (s.model.bias) {
+    r.error("model.bias", "grouped products of experts have no biases in any stack", "bias: false");
+  }
+  if (p.tp > 1 && !p.sequence_parallel) {
+    r.error("plan.sequence_parallel",
+            "experts under tensor parallelism need it (Megatron-LM refuses the rest): each tp rank "
+            "would send the same tokens",
+            "sequence_parallel: true");
+  }
+  const std::int64_t width = s.model.moe->shared_experts * s.model.moe->ffn;
+  if (s.model.moe->ffn % p.etp != 0 || width % p.tp != 0) {
+    r.error("plan.etp",
+            fmt::format("etp = {} and tp = {} do not divide the experts' width {}", p.etp, p.tp,
+                        s.model.moe->ffn),
+            "etp: 1");
+  }
+}
+
+/// A captured graph cannot wait for the host, which has to count rows where none are dropped.
+void check_graphs(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
+  if (p.graphs == GraphScope::none || s.model.moe->capacity_factor) return;
+  r.error("plan.cuda_graphs",
+          "experts without a capacity make the host wait for their rows' counts, which no graph "
+          "holds; graphs of the rest of a layer are not built",
+          "cuda_graphs: false, or model.moe.capacity_factor");
+}
+
+void check_precision(Resolver& r, const ResolvedPlan& p) {
+  if (!p.quantizes()) return;
+  r.error("plan.precision.compute", "grouped products of experts in 8 and 4 bits are not built",
+          "compute: bf16");
+}
+
+void check_sharding(Resolver& r, const ResolvedPlan& p) {
+  if (p.shards_weights() && p.reshard_after_forward > 1) {
+    r.error("plan.sharding.reshard_after_forward",
+            "parts of the data-parallel group that keep weights do not meet expert groups in any "
+            "stack",
+            "true or false");
+  } else if (p.replicas() > 1 && p.shards_states()) {
+    r.error("plan.sharding.shard_degree",
+            "shard groups inside the data-parallel group and expert groups do not meet in any "
+            "stack",
+            "leave shard_degree out, or ep: 1");
+  }
+}
+
+}  // namespace
+
+void resolve_experts(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
+  if (!s.model.moe) return;
+  p.ep = s.plan.ep;
+  r.note("plan.ep", p.ep, "scenario");
+  p.etp = r.take("plan.etp", s.plan.etp, default_etp(s), preset);
+  p.overlap_ep = r.take("plan.overlap.ep", s.plan.overlap.ep, false, preset);
+  if (p.overlap_ep && s.model.moe->shared_experts == 0) {
+    r.error("plan.overlap.ep",
+            "it is shared experts that run beside the exchange of rows, and the model has none",
+            "ep: false");
+  }
+  p.routing_parts = p.sequence_parallel ? p.tp : 1;
+  if (p.etp != 1 && p.etp != p.tp) {
+    r.error("plan.etp", fmt::format("etp = {} is neither 1 nor tp = {}", p.etp, p.tp),
+            "etp: 1 or tp");
+    return;
+  }
+  const bool whole = p.etp != p.tp;
+  if (whole && p.ep % p.tp != 0) {
+    r.error("plan.ep",
+            fmt::format("experts whole on each of tp = {} ranks, in groups of ep = {} that do not "
+                        "span them, would have replicas inside tp",
+                        p.tp, p.ep),
+            "an ep that tp divides, or etp: " + std::to_string(p.tp));
+    return;
+  }
+  p.expert_dp = whole ? p.ep / p.tp : p.ep;
+  if (p.dp % p.expert_dp != 0) {
+    r.error("plan.ep",
+            fmt::format("an expert group spans {} places of the data-parallel axis, which do not "
+                        "divide dp = {}",
+                        p.expert_dp, p.dp),
+            "change ep or dp");
+    return;
+  }
+  check_model(s, r, p);
+  check_precision(r, p);
+  check_graphs(s, r, p);
+  if (p.ep > 1) check_sharding(r, p);
+}
+
+}  // namespace windtunnel
