@@ -6,6 +6,7 @@
 
 #include "calibrate/fit/robust.h"
 #include "core/check.h"
+#include "models/cost/figure.h"
 #include "models/cost/monotone_curve.h"
 
 namespace windtunnel {
@@ -34,7 +35,7 @@ CurveFit fit_curve(std::span<const TransferTimes> sizes) {
     for (const double s : seconds) away.push_back(std::log(s / fit.points[at].second));
     ++at;
   }
-  fit.sigma = std::max(kLeastSigma, spread_about(away, 0.0));
+  fit.sigma = std::clamp(spread_about(away, 0.0), kLeastSigma, kLargestSigma);
   return fit;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/counter_random.h"
+#include "models/cost/figure.h"
 
 namespace windtunnel {
 namespace {
@@ -42,6 +43,13 @@ TEST(CurveFit, SigmaIsThatOfTheRepetitions) {
   }
   EXPECT_NEAR(fit_curve(sizes).sigma, 0.1, 0.015);  // 500 values: a standard error of 5 %, three
   EXPECT_EQ(fit_curve(std::vector<TransferTimes>{{.bytes = 4, .seconds = {1e-5}}}).sigma, 0.01);
+}
+
+/// A machine that stalls for seconds leaves what a profile can still say.
+TEST(CurveFit, SigmaStaysWithinAProfiles) {
+  const CurveFit fit = fit_curve(
+      std::vector<TransferTimes>{{.bytes = 4, .seconds = {10.0}}, {.bytes = 8, .seconds = {1e-6}}});
+  EXPECT_EQ(fit.sigma, kLargestSigma);
 }
 
 }  // namespace
