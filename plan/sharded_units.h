@@ -16,7 +16,7 @@
 //
 // Pipeline stages keep weights whole from the first forward to the last backward when
 // `reshard_after_forward` is false, and add up whole gradients, which are reduced after the last
-// backward (torch/distributed/pipelining/stage.py, backward_maybe_with_nosync).
+// backward and its send (torch/distributed/pipelining/stage.py, backward_maybe_with_nosync).
 
 #include <deque>
 #include <optional>
