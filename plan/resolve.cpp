@@ -122,6 +122,11 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
                       const std::string& preset) {
   const SchedulePart& part = s.plan.schedule;
   resolve_schedule_kind(part, r, p, preset);
+  if (s.model.tied_embeddings && p.placement == ChunkPlacement::v_shape) {
+    r.error("plan.schedule.kind",
+            "the first and the last chunk lie on one stage: a weight that both use is not built",
+            "tied_embeddings: false, or a schedule whose last chunk is on the last stage");
+  }
   p.micro_batch_group = r.take("plan.schedule.micro_batch_group", part.micro_batch_group,
                                default_group(rules, p), "computed (pp)");
   const int chunks = p.pp * p.virtual_stages;

@@ -110,5 +110,23 @@ TEST(Resolve, MorePassesThanAProgramMayHaveAreRefused) {
   }
 }
 
+/// Both ends lie on stage 0 there.
+TEST(Resolve, TiedEmbeddingsInAVAreRefused) {
+  for (const char* kind : {"zb_v", "dualpipe_v"}) {
+    const std::string text =
+        "model: {layers: 8, hidden: 64, ffn: 256, heads: 8, vocab: 1000, tied_embeddings: true}\n"
+        "cluster: {device: a100-sxm-80gb, devices_per_node: 8, nodes: 1}\n"
+        "batch: {global: 64, micro: 1, sequence: 32}\n"
+        "plan: {pp: 4, schedule: {kind: " +
+        std::string(kind) + "}}\n";
+    try {
+      resolve(load_scenarios_text(text, "test.yaml").scenarios.front());
+      FAIL() << kind;
+    } catch (const InputError& e) {
+      EXPECT_NE(std::string(e.what()).find("lie on one stage"), std::string::npos) << e.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace windtunnel
