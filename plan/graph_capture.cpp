@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/cost/cost_model.h"
+#include "program/op_runs.h"
 
 namespace windtunnel {
 
@@ -130,11 +131,8 @@ class Capture {
   /// Frames and scratch that captured ops write are taken while the graph is captured.
   void move_to_pool(Role& role) {
     std::set<SlotId> moved;
-    std::set<std::uint32_t> segments;
-    for (const Call& call : role.calls) segments.insert(call.segment);
-    for (const std::uint32_t segment : segments) {
-      const Segment& s = program_.segments[segment];
-      for (std::uint32_t i = s.op_begin; i < s.op_end; ++i) {
+    for (const Segment* s : segments_of(program_, role)) {
+      for (std::uint32_t i = s->op_begin; i < s->op_end; ++i) {
         const Op& op = program_.ops[i];
         if (!op.captured) continue;
         const std::span<const SlotId> operands = program_.operands(op);

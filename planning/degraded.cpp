@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "program/op_runs.h"
 #include "sim/network/placement.h"
 
 namespace windtunnel {
@@ -55,12 +56,8 @@ class SlowAdapters {
         model_(model),
         grid_(dense_grid(program.mesh)) {
     for (std::size_t role = 0; role < program.roles.size(); ++role) {
-      std::vector<bool> seen(program.segments.size(), false);
-      for (const Call& call : program.roles[role].calls) {
-        if (seen[call.segment]) continue;
-        seen[call.segment] = true;
-        const Segment& s = program.segments[call.segment];
-        for (std::uint32_t i = s.op_begin; i < s.op_end; ++i) {
+      for (const Segment* s : segments_of(program, program.roles[role])) {
+        for (std::uint32_t i = s->op_begin; i < s->op_end; ++i) {
           const OpKind kind = program.ops[i].kind;
           if (kind == OpKind::collective || kind == OpKind::send)
             transfers_.push_back({static_cast<int>(role), i});

@@ -8,6 +8,7 @@
 
 #include "models/cost/collective_algebra.h"
 #include "program/mesh.h"
+#include "program/op_runs.h"
 #include "sim/engine/lane_grid.h"
 #include "sim/network/placement.h"
 
@@ -34,18 +35,6 @@ void add(Loads& sum, const Loads& loads) {
 /// Gradient norm, loss: latency alone.
 bool is_one_number(const Op& op) {
   return op.elements <= 1;
-}
-
-/// The segments that a role calls in a step, each once.
-std::vector<const Segment*> segments_of(const Program& program, const Role& role) {
-  std::vector<bool> seen(program.segments.size(), false);
-  std::vector<const Segment*> segments;
-  for (const Call& call : role.calls) {
-    if (seen[call.segment]) continue;
-    seen[call.segment] = true;
-    segments.push_back(&program.segments[call.segment]);
-  }
-  return segments;
 }
 
 /// An op's flow on its way to be one.

@@ -8,6 +8,7 @@
 #include "core/counter_random.h"
 #include "planning/clock_range.h"
 #include "planning/transfer_noise.h"
+#include "program/op_runs.h"
 #include "sim/network/placement.h"
 
 namespace windtunnel {
@@ -33,13 +34,8 @@ class Pricer {
     out_.item_of_op.assign(program_.ops.size(), kNone);
     shape_items_.assign(program_.shapes.size(), kNone);
     for (std::size_t r = 0; r < program_.roles.size(); ++r) {
-      const Role& role = program_.roles[r];
-      std::vector<bool> seen(program_.segments.size(), false);
-      for (const Call& call : role.calls) {
-        if (seen[call.segment]) continue;
-        seen[call.segment] = true;
-        const Segment& s = program_.segments[call.segment];
-        for (std::uint32_t i = s.op_begin; i < s.op_end; ++i) price_op(i, static_cast<int>(r));
+      for (const Segment* s : segments_of(program_, program_.roles[r])) {
+        for (std::uint32_t i = s->op_begin; i < s->op_end; ++i) price_op(i, static_cast<int>(r));
       }
     }
     return std::move(out_);

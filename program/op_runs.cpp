@@ -5,6 +5,17 @@
 
 namespace windtunnel {
 
+std::vector<const Segment*> segments_of(const Program& program, const Role& role) {
+  std::vector<bool> seen(program.segments.size(), false);
+  std::vector<const Segment*> segments;
+  for (const Call& call : role.calls) {
+    if (seen[call.segment]) continue;
+    seen[call.segment] = true;
+    segments.push_back(&program.segments[call.segment]);
+  }
+  return segments;
+}
+
 namespace {
 
 constexpr int kSteadyStep = 1;

@@ -1,5 +1,5 @@
 #pragma once
-// How often every op of a role runs in one step.
+// Which ops of a role run in one step, and how often.
 
 #include <cstdint>
 #include <vector>
@@ -7,6 +7,9 @@
 #include "program/program.h"
 
 namespace windtunnel {
+
+/// The segments that a role calls in a step, each once, in the order of the first calls.
+std::vector<const Segment*> segments_of(const Program& program, const Role& role);
 
 /// Adds to `counts`, one per op of Program::ops, the runs of a step of one rank of the role: of any
 /// step but the first.

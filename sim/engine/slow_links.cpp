@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/check.h"
+#include "program/op_runs.h"
 #include "sim/engine/lane_math.h"
 
 namespace windtunnel {
@@ -97,12 +98,8 @@ SlowLinks::SlowLinks(const Program& program, const CompiledProgram& compiled,
   const FactorTables tables(program, compiled, grid);
   for (std::size_t role = 0; role < program.roles.size(); ++role) {
     std::vector<std::uint32_t>& of_op = of_role_.emplace_back(program.ops.size(), 0U);
-    std::vector<bool> seen(program.segments.size(), false);
-    for (const Call& call : program.roles[role].calls) {
-      if (seen[call.segment]) continue;
-      seen[call.segment] = true;
-      const Segment& segment = program.segments[call.segment];
-      for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
+    for (const Segment* segment : segments_of(program, program.roles[role])) {
+      for (std::uint32_t i = segment->op_begin; i < segment->op_end; ++i) {
         const Op& op = program.ops[i];
         if (op.kind != OpKind::collective && op.kind != OpKind::send) continue;
         std::vector<Slow> links = slow_for(costs, op.comm, i);
