@@ -181,6 +181,14 @@ int dp_place(const Mesh& mesh, const Coordinates& at, int ways, int step) {
   return ways > 0 ? place / step % ways : place;
 }
 
+std::int64_t offset_of(const Mesh& mesh, const Slot& view, const Coordinates& at) {
+  return view.offset + view.dp_stride * dp_place(mesh, at, view) + view.tp_stride * at.tp;
+}
+
+std::int64_t last_offset_of(const Mesh& mesh, const Slot& view) {
+  return view.offset + view.dp_stride * (dp_ways(mesh, view) - 1) + view.tp_stride * (mesh.tp - 1);
+}
+
 ReplicaParts replica_parts(const Mesh& mesh, const Comm& comm) {
   const auto [inner, outer] = by_stride(mesh);
   const int in = spanned(mesh, comm.axes, inner), out = spanned(mesh, comm.axes, outer);

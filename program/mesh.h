@@ -66,6 +66,19 @@ int replica_place(const Mesh& mesh, std::uint8_t axes, const Coordinates& at);
 /// Its place in its part of `ways` replica places, `step` apart (0: among all replicas).
 int dp_place(const Mesh& mesh, const Coordinates& at, int ways, int step = 1);
 
+/// Ranks of the dp part that a slot is cut over.
+inline int dp_ways(const Mesh& mesh, const Slot& slot) {
+  return slot.dp_ways > 0 ? slot.dp_ways : replica_ranks(mesh);
+}
+/// A rank's place among them.
+inline int dp_place(const Mesh& mesh, const Coordinates& at, const Slot& slot) {
+  return dp_place(mesh, at, slot.dp_ways, slot.dp_step);
+}
+
+/// First element of a view in its parent, on a rank and on the rank where it lies last.
+std::int64_t offset_of(const Mesh& mesh, const Slot& view, const Coordinates& at);
+std::int64_t last_offset_of(const Mesh& mesh, const Slot& view);
+
 /// Places of one axis: `ways` of them, `stride` apart.
 struct AxisPart {
   int ways = 1, stride = 1;

@@ -72,10 +72,8 @@ class RankPrinter {
     std::string text =
         fmt::format("{}:{}[{}]", p_.names[slot.name], name_of(slot.dtype), slot.elements);
     if (slot.parent != kNone)
-      text += fmt::format(
-          "@{}+{}", p_.names[role_.slots[slot.parent].name],
-          slot.offset + slot.dp_stride * dp_place(p_.mesh, place_, slot.dp_ways, slot.dp_step) +
-              slot.tp_stride * place_.tp);
+      text += fmt::format("@{}+{}", p_.names[role_.slots[slot.parent].name],
+                          offset_of(p_.mesh, slot, place_));
     return text;
   }
 

@@ -82,9 +82,7 @@ class RoleGradients {
     while (role_.slots[part.root].parent != kNone) {
       const Slot& view = role_.slots[part.root];
       part.begin += view.offset;
-      const int ways = view.dp_ways > 0 ? view.dp_ways : replica_ranks(program_.mesh);
-      part.end +=
-          view.offset + view.dp_stride * (ways - 1) + view.tp_stride * (program_.mesh.tp - 1);
+      part.end += last_offset_of(program_.mesh, view);
       part.root = view.parent;
     }
     return part;

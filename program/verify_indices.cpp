@@ -81,8 +81,7 @@ void check_calls_of(const Program& p, std::size_t role, Violations& v) {
 /// Whether the slot's elements times the ranks of its dp part are those of what it is a shard of.
 bool is_shard(const Program& p, const Role& r, const Slot& slot) {
   if (slot.shard_of >= r.slots.size() || slot.parent != kNone) return false;
-  const int ways = slot.dp_ways > 0 ? slot.dp_ways : replica_ranks(p.mesh);
-  return slot.elements * ways == r.slots[slot.shard_of].elements;
+  return slot.elements * dp_ways(p.mesh, slot) == r.slots[slot.shard_of].elements;
 }
 
 void check_slots(const Program& p, std::size_t role, Violations& v) {

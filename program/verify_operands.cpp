@@ -81,9 +81,7 @@ class RoleOperands {
 };
 
 const char* wrong_view(const Mesh& mesh, const Slot& view, const Slot& parent) {
-  const int ways = view.dp_ways > 0 ? view.dp_ways : replica_ranks(mesh);
-  const std::int64_t last =
-      view.offset + view.dp_stride * (ways - 1) + view.tp_stride * (mesh.tp - 1) + view.elements;
+  const std::int64_t last = last_offset_of(mesh, view) + view.elements;
   if (view.offset < 0 || view.dp_stride < 0 || view.tp_stride < 0 || last > parent.elements)
     return "reaches outside its parent";
   if (view.dtype != parent.dtype) return "has another type than its parent";

@@ -12,8 +12,7 @@ MemoryRange resolve_range(const Program& program, const Role& role, const Coordi
   SlotId root = use.slot;
   while (role.slots[root].parent != kNone) {
     const Slot& view = role.slots[root];
-    begin += view.offset + view.dp_stride * dp_place(program.mesh, at, view.dp_ways, view.dp_step) +
-             view.tp_stride * at.tp;
+    begin += offset_of(program.mesh, view, at);
     root = view.parent;
   }
   const MemoryRange range{

@@ -35,8 +35,7 @@ void RankParams::add_shards(const Role& role, const Coordinates& at) {
   for (SlotId id = 0; id < role.slots.size(); ++id) {
     const Slot& shard = role.slots[id];
     if (shard.shard_of == kNone) continue;
-    const std::int64_t begin =
-        shard.elements * dp_place(program_->mesh, at, shard.dp_ways, shard.dp_step);
+    const std::int64_t begin = shard.elements * dp_place(program_->mesh, at, shard);
     std::vector<ParamRange>& own = ranges_[id];
     for (const ParamRange& r : ranges(shard.shard_of)) {
       const std::int64_t from = std::max(r.begin, begin);
