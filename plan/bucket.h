@@ -40,6 +40,7 @@ struct Bucket {
   bool tied = false;
   bool parted = false;       // experts of this rank's place in its expert group
   int ways = 1;              // parts that states, and with them gradients and weights, are cut into
+  int step = 1;              // replica places from the rank of one part to that of the next
   bool stays_whole = false;  // units: not released after forward
   int waiting = 0;           // gradient contributions not yet drafted
 };

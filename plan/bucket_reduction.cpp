@@ -38,12 +38,9 @@ TransferSpec reduction(const RoleDraft& d, const Bucket& b, Collective kind, con
           .when = at.when};
 }
 
-/// Work of `to` from here on stands behind what `from` has been given.
+/// Of a bucket's reduction.
 void order(RoleDraft& d, Stream from, Stream to, When when, const OperandList& holds = {}) {
-  if (from == to) return;
-  const std::uint32_t ready = d.event("ready", false);
-  d.record(ready, from, when);
-  d.wait(ready, to, holds, when);
+  d.order({.from = from, .to = to, .event = "ready", .when = when}, holds);
 }
 
 Stream replica_stream(const RoleDraft& d) {
@@ -124,18 +121,15 @@ void draft_bucket_reduction(RoleDraft& d, const Bucket& b, Stream stream, When w
 }
 
 void reduce_beside_backward(RoleDraft& d, const Bucket& b) {
-  const Phase phase = d.phase;
-  d.phase = Phase::grad_sync;
+  const DraftScope scope(d, Phase::grad_sync);
   scale_expert_gradients(d, b, When::last_micro_batch);
   order(d, Stream::compute, Stream::dp, When::last_micro_batch);
   draft_bucket_reduction(d, b, Stream::dp, When::last_micro_batch);
   d.record(b.reduced, Stream::dp, When::last_micro_batch);
-  d.phase = phase;
 }
 
 void copy_into_bucket(RoleDraft& d, Bucket& b, const BucketPart& part) {
-  const Phase phase = d.phase;
-  d.phase = Phase::grad_sync;
+  const DraftScope scope(d, Phase::grad_sync);
   const std::int64_t n = d.slot(part.grad).elements;
   if (b.reduce_input == kNone) {
     b.reduce_input = d.tensor("reduce_input", b.elements, d.plan().grads, Category::comm_buffers);
@@ -148,13 +142,11 @@ void copy_into_bucket(RoleDraft& d, Bucket& b, const BucketPart& part) {
   d.kernel(
       {.kernel = casts ? Kernel::cast : Kernel::copy, .dims = {n}, .module = Module::optimizer},
       {part.grad}, {d.view(b.reduce_input, "reduce_part", part.offset, n)});
-  d.phase = phase;
 }
 
 void reduce_to_shard(RoleDraft& d, Bucket& b, When when) {
   CHECK(b.reduce_input != kNone, "gradients are packed before they are reduced");
-  const Phase phase = d.phase;
-  d.phase = Phase::grad_sync;
+  const DraftScope scope(d, Phase::grad_sync);
   const Stream stream = reduction_stream_of(d);
   scale_expert_gradients(d, b, when);
   order(d, Stream::compute, stream, when);
@@ -189,18 +181,15 @@ void reduce_to_shard(RoleDraft& d, Bucket& b, When when) {
     order(d, on, stream, When::not_first_micro_batch, {part});
   }
   if (last != Stream::compute) d.record(b.reduced, last, when);
-  d.phase = phase;
 }
 
 void await_reduction(RoleDraft& d, Bucket& b, const ReductionWait& wait) {
   if (reduction_stream_of(d) == Stream::compute || b.reduced == kNone) return;
-  const Phase phase = d.phase;
-  d.phase = Phase::grad_sync;
+  const DraftScope scope(d, Phase::grad_sync);
   OperandList input;
   if (b.reduce_input != kNone) input.push_back(b.reduce_input);
   if (wait.shards) d.wait(b.reduced, Stream::compute, {}, wait.when);
   d.wait(b.scattered, Stream::compute, input, wait.when);
-  d.phase = phase;
 }
 
 }  // namespace windtunnel

@@ -8,6 +8,10 @@ namespace windtunnel {
 
 namespace {
 
+bool is_send(ChunkCall call) {
+  return call == ChunkCall::send_output || call == ChunkCall::send_grad;
+}
+
 bool forward_direction(ChunkCall call) {
   return call == ChunkCall::receive_input || call == ChunkCall::send_output;
 }
@@ -264,17 +268,15 @@ bool ChunkDraft::is_up(ChunkCall call) const {
   if (d_.plan().placement == ChunkPlacement::loop) return fwd;
   const int peer = with_next ? place_.next_role : place_.previous_role;
   const bool peer_above = peer > d_.role.pipeline_rank;
-  const bool sends = call == ChunkCall::send_output || call == ChunkCall::send_grad;
-  return sends == peer_above;
+  return is_send(call) == peer_above;
 }
 
 /// Asynchronous transfers have a stream per neighbour and direction; blocking ones run on the
 /// compute stream.
 Stream ChunkDraft::transfer_stream(ChunkCall call) const {
   if (!d_.plan().overlap_pp) return Stream::compute;
-  const bool sends = call == ChunkCall::send_output || call == ChunkCall::send_grad;
-  if (is_up(call)) return sends ? Stream::pp_send_fwd : Stream::pp_recv_fwd;
-  return sends ? Stream::pp_send_bwd : Stream::pp_recv_bwd;
+  if (is_up(call)) return is_send(call) ? Stream::pp_send_fwd : Stream::pp_recv_fwd;
+  return is_send(call) ? Stream::pp_send_bwd : Stream::pp_recv_bwd;
 }
 
 std::uint32_t ChunkDraft::transfer_comm(ChunkCall call) const {
@@ -290,12 +292,8 @@ void ChunkDraft::draft_receive(ChunkCall call, SlotId slot, int peer) {
       scatters(d_, call) ? partial_view(slot, fwd ? "input_part" : "output_grad_part") : slot;
   d_.host_work(HostItem::eager_op,
                d_.rules().host_ops_per_receive * (fwd ? d_.rules().tensors_per_activation : 1));
-  if (stream != Stream::compute) {
-    // The buffer may have been used before by work on the compute stream.
-    const std::uint32_t ready = d_.event("receive_ready", true);
-    d_.record(ready, Stream::compute);
-    d_.wait(ready, stream);
-  }
+  // The buffer may have been used before by work on the compute stream.
+  d_.order({.to = stream, .event = "receive_ready", .per_frame = true});
   d_.point_to_point(OpKind::recv, target, peer, transfer_comm(call), stream);
   if (stream != Stream::compute) d_.record(fwd ? received_input_ : received_grad_, stream);
 }
@@ -313,10 +311,8 @@ void ChunkDraft::draft_send(ChunkCall call, SlotId slot, int peer) {
     d_.point_to_point(OpKind::send, source, peer, transfer_comm(call), stream);
     return;
   }
-  const std::uint32_t ready = d_.event("send_ready", true);
+  d_.order({.to = stream, .event = "send_ready", .per_frame = true});
   const std::uint32_t sent = d_.event("sent", true);
-  d_.record(ready, Stream::compute);
-  d_.wait(ready, stream);
   d_.point_to_point(OpKind::send, source, peer, transfer_comm(call), stream);
   d_.record(sent, stream);
   open(fwd ? ChunkCall::finish_send_output : ChunkCall::finish_send_grad,

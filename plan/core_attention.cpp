@@ -22,6 +22,16 @@ std::uint16_t attention_attr(const RoleDraft& d) {
   return attr | head_attr(d);
 }
 
+KernelSpec flash_spec(const RoleDraft& d, const LayerSizes& z, Kernel kernel) {
+  std::uint16_t attr = attention_attr(d);
+  if (d.model().dropout) attr |= kAttentionDropout;
+  return {.kernel = kernel,
+          .dims = {z.micro, z.sequence, z.heads, z.kv_heads, z.head_dim},
+          .attr = attr,
+          .module = Module::core_attention,
+          .variant = static_cast<std::uint8_t>(d.plan().attention_kernel)};
+}
+
 /// The fused softmax kernel takes 16 < s <= 4096 keys and whole groups of four (sample, head) rows;
 /// other shapes fall back to PyTorch's softmax (NVIDIA/Megatron-LM model/fused_softmax.py,
 /// is_kernel_available).
@@ -65,14 +75,7 @@ void TransformerLayer::forward_core() {
 void TransformerLayer::forward_flash() {
   t_.core_context = d_.tensor("context", core_.rows * core_.query, core_.act);
   t_.lse = d_.tensor("lse", core_.rows * core_.heads, Dtype::fp32);
-  std::uint16_t attr = attention_attr(d_);
-  if (d_.model().dropout) attr |= kAttentionDropout;
-  d_.kernel({.kernel = Kernel::flash_fwd,
-             .dims = {core_.micro, core_.sequence, core_.heads, core_.kv_heads, core_.head_dim},
-             .attr = attr,
-             .module = Module::core_attention,
-             .variant = static_cast<std::uint8_t>(d_.plan().attention_kernel)},
-            {t_.core_qkv}, {t_.core_context, t_.lse});
+  d_.kernel(flash_spec(d_, core_, Kernel::flash_fwd), {t_.core_qkv}, {t_.core_context, t_.lse});
 }
 
 void TransformerLayer::forward_unfused() {
@@ -155,13 +158,7 @@ SlotId TransformerLayer::backward_core(SlotId dcontext) {
                                                    : ring_backward(d_, core_, grad);
   }
   const SlotId dqkv = d_.tensor("dqkv", core_.rows * core_.qkv, core_.act);
-  std::uint16_t attr = attention_attr(d_);
-  if (d_.model().dropout) attr |= kAttentionDropout;
-  d_.kernel({.kernel = Kernel::flash_bwd,
-             .dims = {core_.micro, core_.sequence, core_.heads, core_.kv_heads, core_.head_dim},
-             .attr = attr,
-             .module = Module::core_attention,
-             .variant = static_cast<std::uint8_t>(d_.plan().attention_kernel)},
+  d_.kernel(flash_spec(d_, core_, Kernel::flash_bwd),
             {dcontext, t_.core_qkv, t_.core_context, t_.lse}, {dqkv});
   return dqkv;
 }

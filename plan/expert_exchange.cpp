@@ -29,12 +29,8 @@ SlotId ExpertExchange::all_to_all(SlotId x, const char* name, const Beside& besi
   const SlotId y = d_.tensor(name, n, d_.slot(x).dtype);
   const bool apart = d_.plan().overlap_ep && beside;
   const Stream stream = apart ? Stream::ep : Stream::compute;
-  const std::uint32_t ready = apart ? d_.event("ep_ready", true) : kNone;
+  d_.order({.to = stream, .event = "ep_ready", .per_frame = true});
   const std::uint32_t done = apart ? d_.event("exchanged", true) : kNone;
-  if (apart) {
-    d_.record(ready, Stream::compute);
-    d_.wait(ready, stream);
-  }
   d_.collective({.collective = Collective::all_to_all,
                  .reduce = ReduceOp::none,
                  .comm = d_.comm("ep"),

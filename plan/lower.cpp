@@ -192,21 +192,19 @@ class PassMarks {
   void note(std::vector<Call>& calls, const IssuedCall& issued) {
     const bool forward = issued.call == ChunkCall::forward;
     if (!forward && !is_gradient_call(issued.call)) return;
-    Last& last = (forward ? forward_ : gradients_)[static_cast<std::size_t>(issued.chunk)];
-    if (last.call) {
-      calls[*last.call].last_micro_batch = false;
+    std::optional<std::size_t>& last =
+        (forward ? forward_ : gradients_)[static_cast<std::size_t>(issued.chunk)];
+    if (last) {
+      calls[*last].last_micro_batch = false;
     } else {
       calls.back().first_micro_batch = true;
     }
-    last.call = calls.size() - 1;
+    last = calls.size() - 1;
     calls.back().last_micro_batch = true;
   }
 
  private:
-  struct Last {
-    std::optional<std::size_t> call;
-  };
-  std::vector<Last> forward_, gradients_;
+  std::vector<std::optional<std::size_t>> forward_, gradients_;  // by chunk: its last call
 };
 
 /// By chunk: the index of its last call that makes gradients.

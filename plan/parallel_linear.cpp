@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 namespace windtunnel {
 
@@ -32,8 +31,7 @@ void product(RoleDraft& d, KernelSpec spec, const OperandList& inputs, const Ope
 }
 
 void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& g) {
-  const Phase phase = std::exchange(d.phase, Phase::weight_grad);
-  const std::int16_t layer = std::exchange(d.layer, g.layer);
+  const DraftScope scope(d, Phase::weight_grad, g.layer);
   const GradientTarget target = gradient_target(d, p, g.weight);
   const std::int64_t groups = std::max<std::int64_t>(1, g.groups);
   product(d,
@@ -43,8 +41,6 @@ void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeigh
            .module = g.module},
           {g.output_grad, g.input}, g.scales, target.slot);
   finish_gradient(d, p, g.weight, target);
-  d.phase = phase;
-  d.layer = layer;
 }
 
 void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, const ProductOperands& o) {
@@ -224,9 +220,7 @@ namespace {
 class BesideCompute {
  public:
   BesideCompute(RoleDraft& d, std::string_view done) : d_(d), done_(d.event(done, true)) {
-    const std::uint32_t ready = d_.event("tp_ready", true);
-    d_.record(ready, Stream::compute);
-    d_.wait(ready, Stream::tp);
+    d_.order({.to = Stream::tp, .event = "tp_ready", .per_frame = true});
   }
   void finish() { d_.record(done_, Stream::tp); }
   void await(const OperandList& holds) { d_.wait(done_, Stream::compute, holds); }

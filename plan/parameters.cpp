@@ -124,6 +124,7 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
   b.ways = !d.plan().shards_states() ? 1
            : b.parted                ? d.plan().expert_replicas()
                                      : d.plan().shard_degree;
+  b.step = b.parted ? d.plan().expert_dp : 1;
   b.elements = (b.elements + b.ways - 1) / b.ways * b.ways;
   const std::string kind = d.plan().shards_weights() ? ".unit" : ".bucket";
   const std::string suffix = kind + std::to_string(buckets_.size());
@@ -157,17 +158,11 @@ void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& s
   const auto shard_of = [&](const char* name, SlotId whole, Dtype dtype, Category category) {
     const bool kept = whole != kNone && d.slot(whole).space == Space::statics;
     if (kept && ways == 1) return whole;
-    if (kept) {
-      const SlotId view = d.view(whole, name + suffix, 0, shard);
-      d.slot(view).dp_stride = shard;
-      d.slot(view).dp_ways = ways;
-      d.slot(view).dp_step = b.parted ? plan.expert_dp : 1;
-      return view;
-    }
+    if (kept) return d.dp_part(whole, name + suffix, ways, b.step);
     const SlotId own = d.static_slot(name + suffix, shard, dtype, category);
     d.slot(own).shard_of = b.weights;
     d.slot(own).dp_ways = ways;
-    d.slot(own).dp_step = b.parted ? plan.expert_dp : 1;
+    d.slot(own).dp_step = b.step;
     return own;
   };
   b.weight_shard = shard_of("weight_shard", b.weights, plan.params, Category::weights);
@@ -240,7 +235,7 @@ void ChunkParameters::gradient_drafted(RoleDraft& d, ParameterId id) {
   CHECK(b.waiting > 0, "a gradient is drafted as often as it was declared");
   --b.waiting;
   if (++drafted_[id] == requests_[id].contributions && d.plan().shards_grads()) {
-    reduce_over_tp(d, id);
+    reduce_over_tp(d, id, When::always);
     if (!d.plan().shards_weights()) {
       copy_into_bucket(d, b, {.grad = slots_[id].grad, .offset = offset_[id]});
     }
@@ -282,11 +277,10 @@ void ChunkParameters::end_backward(RoleDraft& d) {
   in_flight_.reset();
 }
 
-/// A replicated parameter's gradient of each tp rank's own tokens becomes whole before it is cut.
-void ChunkParameters::reduce_over_tp(RoleDraft& d, ParameterId id) {
+void ChunkParameters::reduce_over_tp(RoleDraft& d, ParameterId id, When when) {
   if (!requests_[id].partial_over_tp || d.comm("tp") == kNone) return;
   const SlotId grad = slots_[id].grad;
-  d.collective({.comm = d.comm("tp"), .module = Module::optimizer}, grad, grad,
+  d.collective({.comm = d.comm("tp"), .module = Module::optimizer, .when = when}, grad, grad,
                d.slot(grad).elements);
 }
 

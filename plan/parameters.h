@@ -73,6 +73,8 @@ class ChunkParameters {
   std::vector<DeferredWeightGrad>* deferred() const { return deferred_; }
   /// Starts the reductions that were put off.
   void start_put_off_reductions(RoleDraft& draft);
+  /// A replicated parameter's gradient of each tp rank's own tokens becomes whole before it is cut.
+  void reduce_over_tp(RoleDraft& draft, ParameterId id, When when);
   /// Waits for what is still being reduced to shards.
   void end_backward(RoleDraft& draft);
   /// Drafts the wait of the first micro-batch's forward for the gathered bucket of this parameter.
@@ -84,7 +86,7 @@ class ChunkParameters {
   void make_bucket(RoleDraft& draft, const std::vector<ParameterId>& members, int key);
   void make_buffers(RoleDraft& draft, Bucket& bucket, const std::string& suffix);
   void make_views(RoleDraft& draft, Bucket& bucket);
-  void reduce_over_tp(RoleDraft& draft, ParameterId id);
+  void bucket_ready(RoleDraft& draft, std::size_t index);
 
   std::vector<ParameterRequest> requests_;
   std::vector<ParameterSlots> slots_;
@@ -93,7 +95,6 @@ class ChunkParameters {
   std::vector<std::int64_t> offset_;  // in the bucket
   std::vector<int> drafted_;          // contributions, per parameter
   std::vector<Bucket> buckets_;
-  void bucket_ready(RoleDraft& draft, std::size_t index);
   std::vector<DeferredWeightGrad>* deferred_ = nullptr;
   std::vector<std::size_t> put_off_;      // buckets complete while weight gradients were put off
   std::optional<std::size_t> in_flight_;  // the bucket that is being reduced to a shard

@@ -23,11 +23,7 @@ class Ring {
   Hop shift(SlotId x, std::string_view name) {
     Hop hop{.sent = x, .received = d_.tensor(name, d_.slot(x).elements, d_.slot(x).dtype)};
     d_.slot(hop.received).category = Category::comm_buffers;
-    if (stream_ != Stream::compute) {
-      const std::uint32_t ready = d_.event("hop_ready", false);
-      d_.record(ready, Stream::compute);
-      d_.wait(ready, stream_);
-    }
+    d_.order({.to = stream_, .event = "hop_ready"});
     d_.collective({.collective = Collective::ring_shift,
                    .reduce = ReduceOp::none,
                    .comm = comm_,

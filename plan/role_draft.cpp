@@ -111,6 +111,15 @@ SlotId RoleDraft::view(SlotId parent, std::string_view name, std::int64_t offset
   return static_cast<SlotId>(role.slots.size() - 1);
 }
 
+SlotId RoleDraft::dp_part(SlotId whole, std::string_view name, int ways, int step) {
+  const std::int64_t n = slot(whole).elements / ways;
+  const SlotId part = view(whole, name, 0, n);
+  slot(part).dp_stride = n;
+  slot(part).dp_ways = ways;
+  slot(part).dp_step = step;
+  return part;
+}
+
 void RoleDraft::kernel(const KernelSpec& spec, const OperandList& inputs,
                        const OperandList& outputs) {
   Shape shape{.kernel = spec.kernel,
@@ -225,6 +234,13 @@ void RoleDraft::wait(std::uint32_t event, Stream stream, const OperandList& hold
           .event = event};
   d.holds = holds;
   segment->ops.push_back(d);
+}
+
+void RoleDraft::order(const Ordering& o, const OperandList& holds) {
+  if (o.from == o.to) return;
+  const std::uint32_t ready = event(o.event, o.per_frame);
+  record(ready, o.from, o.when);
+  wait(ready, o.to, holds, o.when);
 }
 
 void RoleDraft::host_sync(std::uint32_t event) {

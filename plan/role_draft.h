@@ -7,6 +7,7 @@
 
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "models/cost/cost_model.h"
 #include "plan/program_writer.h"
@@ -38,6 +39,14 @@ struct TransferSpec {
   When when = When::always;
 };
 
+/// Work of `to` from here on stands behind what `from` has been given, by an event of this name.
+struct Ordering {
+  Stream from = Stream::compute, to = Stream::compute;
+  std::string_view event;
+  bool per_frame = false;
+  When when = When::always;
+};
+
 /// Where the kernels of a pass leave the largest magnitudes that scale 8-bit operands.
 struct AmaxBuffer {
   SlotId slot = kNone;
@@ -59,6 +68,8 @@ class RoleDraft {
   void take(SlotId slot, When when);
   void give_back(SlotId slot, When when);
   SlotId view(SlotId parent, std::string_view name, std::int64_t offset, std::int64_t elements);
+  /// This rank's of `ways` equal parts, whose ranks are `step` replica places apart.
+  SlotId dp_part(SlotId whole, std::string_view name, int ways, int step = 1);
 
   void kernel(const KernelSpec& spec, const OperandList& inputs, const OperandList& outputs);
   /// `full` is the number of elements of the gathered tensor. In place when in == out.
@@ -72,6 +83,8 @@ class RoleDraft {
   void record(std::uint32_t event, Stream stream, When when = When::always);
   void wait(std::uint32_t event, Stream stream, const OperandList& holds = {},
             When when = When::always);
+  /// Nothing where both are one stream.
+  void order(const Ordering& ordering, const OperandList& holds = {});
   void host_sync(std::uint32_t event);
   /// The host waits for all that the compute stream was given so far.
   void wait_on_host(std::string_view name);
@@ -99,6 +112,27 @@ class RoleDraft {
   SlotId loss_scale = kNone, found_inf = kNone;  // plan/loss_scaling.h; kNone: not scaled
   std::set<SlotId> placed_by_hand;               // taken and given back by drafted ops
   std::set<SlotId> taken_elsewhere;              // frame slots that another chunk's segment takes
+};
+
+/// Ops drafted while it lives are of another phase, and of another layer where one is given.
+class DraftScope {
+ public:
+  DraftScope(RoleDraft& draft, Phase phase) : DraftScope(draft, phase, draft.layer) {}
+  DraftScope(RoleDraft& draft, Phase phase, std::int16_t layer)
+      : d_(draft),
+        phase_(std::exchange(draft.phase, phase)),
+        layer_(std::exchange(draft.layer, layer)) {}
+  DraftScope(const DraftScope&) = delete;
+  DraftScope& operator=(const DraftScope&) = delete;
+  ~DraftScope() {
+    d_.phase = phase_;
+    d_.layer = layer_;
+  }
+
+ private:
+  RoleDraft& d_;
+  Phase phase_;
+  std::int16_t layer_;
 };
 
 }  // namespace windtunnel

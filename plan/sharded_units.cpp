@@ -10,25 +10,10 @@ namespace windtunnel {
 
 namespace {
 
-/// Ops drafted meanwhile are of this phase and, for a layer's unit, of its layer.
-class Drafting {
- public:
-  Drafting(RoleDraft& d, const Bucket& b, Phase phase) : d_(d), phase_(d.phase), layer_(d.layer) {
-    d.phase = phase;
-    d.layer = static_cast<std::int16_t>(b.key >= 0 ? b.key : -1);
-  }
-  Drafting(const Drafting&) = delete;
-  Drafting& operator=(const Drafting&) = delete;
-  ~Drafting() {
-    d_.phase = phase_;
-    d_.layer = layer_;
-  }
-
- private:
-  RoleDraft& d_;
-  Phase phase_;
-  std::int16_t layer_;
-};
+/// Of a layer's unit its layer.
+std::int16_t layer_of(const Bucket& b) {
+  return static_cast<std::int16_t>(b.key >= 0 ? b.key : -1);
+}
 
 }  // namespace
 
@@ -84,10 +69,7 @@ Stream ShardedUnits::gather_stream() const {
 }
 
 void ShardedUnits::order(Stream from, Stream to, When when) {
-  if (from == to) return;
-  const std::uint32_t ready = d_.event("gather_ready", false);
-  d_.record(ready, from, when);
-  d_.wait(ready, to, {}, when);
+  d_.order({.from = from, .to = to, .event = "gather_ready", .when = when});
 }
 
 /// Shards are what the optimizer made of them: gathers stand behind it.
@@ -189,7 +171,7 @@ void ShardedUnits::issue(std::size_t unit) {
   Bucket& b = parameters_.buckets()[unit];
   if (d_.rules().units.unshard == UnshardKind::host_limited) free_released(1);
   u.issued = true;
-  const Drafting drafting(d_, b, Phase::param_sync);
+  const DraftScope scope(d_, Phase::param_sync, layer_of(b));
   const When when = gather_when(unit);
   const Stream stream = gather_stream();
   SlotId whole = b.weights;
@@ -206,10 +188,7 @@ void ShardedUnits::issue(std::size_t unit) {
   const bool casts = d_.slot(source).dtype != d_.slot(whole).dtype;
   SlotId own = source;
   if (casts || whole == u.buffer || ways == 1) {
-    own = d_.view(whole, "own_part", 0, b.elements / ways);
-    d_.slot(own).dp_stride = b.elements / ways;
-    d_.slot(own).dp_ways = ways;
-    d_.slot(own).dp_step = b.parted ? d_.plan().expert_dp : 1;
+    own = d_.dp_part(whole, "own_part", ways, b.step);
     d_.kernel({.kernel = casts ? Kernel::cast : Kernel::copy,
                .dims = {b.elements / ways},
                .module = b.module,
@@ -230,7 +209,7 @@ void ShardedUnits::issue(std::size_t unit) {
 
 void ShardedUnits::await(std::size_t unit) {
   const Bucket& b = parameters_.buckets()[unit];
-  const Drafting drafting(d_, b, Phase::param_sync);
+  const DraftScope scope(d_, Phase::param_sync, layer_of(b));
   OperandList read;  // by the gather: the shards stay, what was kept from forward does not
   if (b.kept_part != kNone && !s_.forward) read.push_back(b.kept_part);
   if (gather_stream() != Stream::compute)
@@ -272,9 +251,7 @@ void ShardedUnits::keep_part(std::size_t unit) {
   Bucket& b = parameters_.buckets()[unit];
   const std::int64_t n = b.elements / ways;
   b.kept_part = d_.tensor("kept_part", n, d_.plan().multiplied(), Category::unsharded);
-  const SlotId own = d_.view(b.weights, "own_part", 0, n);
-  d_.slot(own).dp_stride = n;
-  d_.slot(own).dp_ways = ways;
+  const SlotId own = d_.dp_part(b.weights, "own_part", ways);
   d_.kernel({.kernel = Kernel::copy, .dims = {n}, .module = b.module}, {own}, {b.kept_part});
   if (gather_stream() == Stream::compute) return;
   s_.units[unit].kept = d_.event("part_kept", false);
@@ -324,7 +301,7 @@ void ShardedUnits::reduce(std::size_t unit) {
   const When when = reduce_when();
   Bucket& b = parameters_.buckets()[unit];
   if (s_.in_flight) await_reduction(d_, parameters_.buckets()[*s_.in_flight], {.when = when});
-  const Drafting drafting(d_, b, Phase::grad_sync);
+  const DraftScope scope(d_, Phase::grad_sync, layer_of(b));
   OperandList grads;
   if (b.grads != kNone) {
     grads.push_back(d_.view(b.grads, "whole_grads", 0, b.filled));
@@ -341,11 +318,7 @@ void ShardedUnits::reduce(std::size_t unit) {
 
 void ShardedUnits::reduce_whole_gradients() {
   for (ParameterId id = 0; id < parameters_.size(); ++id) {
-    if (!parameters_.request(id).partial_over_tp || d_.comm("tp") == kNone) continue;
-    const SlotId grad = parameters_.slots(id).grad;
-    d_.collective(
-        {.comm = d_.comm("tp"), .module = Module::optimizer, .when = When::last_micro_batch}, grad,
-        grad, d_.slot(grad).elements);
+    parameters_.reduce_over_tp(d_, id, When::last_micro_batch);
   }
   for (std::size_t unit = s_.units.size(); unit-- > 0;) {
     if (stays(unit)) release(unit, When::last_micro_batch);

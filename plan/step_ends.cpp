@@ -122,11 +122,7 @@ void give_back_gradients(RoleDraft& d, ChunkList& chunks) {
   for_each_bucket(chunks, [&](Bucket& b) {
     const Slot& shard = d.slot(b.grad_shard);
     if (shard.space != Space::step || shard.parent != kNone) return;
-    if (!std::exchange(ordered, true) && shard.pool != Stream::compute) {
-      const std::uint32_t updated = d.event("updated", false);
-      d.record(updated, Stream::compute);
-      d.wait(updated, shard.pool);
-    }
+    if (!std::exchange(ordered, true)) d.order({.to = shard.pool, .event = "updated"});
     d.give_back(b.grad_shard, When::always);
   });
 }
@@ -176,9 +172,7 @@ SegmentDraft draft_step_begin(RoleDraft& d, ChunkList& chunks, const StepScalars
   draft_scale_begin(d);
   if (!d.plan().overlap_param_gather || !gathers_after_step(d)) return s;
   d.phase = Phase::param_sync;
-  const std::uint32_t ready = d.event("step_begun", false);
-  d.record(ready, Stream::compute);
-  d.wait(ready, Stream::dp);
+  d.order({.to = Stream::dp, .event = "step_begun"});
   for (const auto& chunk : chunks) {  // in order of use: the last bucket holds the first layers
     std::vector<Bucket>& buckets = chunk->parameters().buckets();
     for (std::size_t i = buckets.size(); i-- > 0;) {
