@@ -14,7 +14,6 @@ namespace windtunnel {
 
 namespace {
 
-constexpr double kLeastSigma = 0.01;  // repetitions do not tell an error that they share
 // Of a kernel with too few shapes to hold any out: what kernels with many were off by at worst.
 constexpr double kUnknownError = 0.25;
 constexpr double kMostShared = 0.3;  // more than this is a machine that cannot be measured on
@@ -146,7 +145,7 @@ std::vector<Sample> at_reference(std::span<const Sample> samples, const AnchorRa
 
 double sigma_of(const Sample& s) {
   const double half = follows_anchors(s) ? std::abs(moved(s)) / 2.0 : 0.0;
-  return std::clamp(std::hypot(s.sigma, half), kLeastSigma, kLargestSigma);
+  return told_sigma(std::hypot(s.sigma, half));
 }
 
 double shared_sigma(std::span<const Sample> samples, CostClass cls) {

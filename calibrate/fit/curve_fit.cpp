@@ -6,16 +6,9 @@
 
 #include "calibrate/fit/robust.h"
 #include "core/check.h"
-#include "models/cost/figure.h"
 #include "models/cost/monotone_curve.h"
 
 namespace windtunnel {
-
-namespace {
-
-constexpr double kLeastSigma = 0.01;  // repetitions tell nothing of the error they share
-
-}  // namespace
 
 CurveFit fit_curve(std::span<const TransferTimes> sizes) {
   CHECK(!sizes.empty(), "a curve needs sizes");
@@ -35,7 +28,7 @@ CurveFit fit_curve(std::span<const TransferTimes> sizes) {
     for (const double s : seconds) away.push_back(std::log(s / fit.points[at].second));
     ++at;
   }
-  fit.sigma = std::clamp(spread_about(away, 0.0), kLeastSigma, kLargestSigma);
+  fit.sigma = told_sigma(spread_about(away, 0.0));
   return fit;
 }
 

@@ -17,7 +17,7 @@ struct TransferTimes {
 
 struct CurveFit {
   std::vector<std::pair<double, double>> points;  // bytes, seconds; ascending in both
-  double sigma = 0.0;                             // log-normal; 1 % to kLargestSigma (figure.h)
+  double sigma = 0.0;                             // log-normal; see told_sigma (robust.h)
 };
 
 /// Sizes in any order; repetitions of equal sizes are put together. Precondition: not empty.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/check.h"
+#include "models/cost/figure.h"
 
 namespace windtunnel {
 
@@ -37,6 +38,11 @@ double spread_about(std::span<const double> values, double centre) {
   std::vector<double> away;
   for (const double v : values) away.push_back(std::abs(v - centre));
   return kNormalMad * median(away);
+}
+
+double told_sigma(double spread) {
+  constexpr double kLeastSigma = 0.01;
+  return std::clamp(spread, kLeastSigma, kLargestSigma);
 }
 
 std::vector<bool> outliers(std::span<const double> values, double centre, double floor) {

@@ -18,6 +18,10 @@ double median(std::span<const double> values);
 /// 1.4826 times the median of |value - centre|. Precondition: not empty.
 double spread_about(std::span<const double> values, double centre);
 
+/// What a profile says of a spread: repetitions tell nothing of the error they share, so at least
+/// 1 %, and nothing is worse than kLargestSigma (models/cost/figure.h).
+double told_sigma(double spread);
+
 struct RobustSummary {
   double mean = 0.0;    // of all: what many of them take together, interruptions included
   double median = 0.0;  // of what was kept
