@@ -268,6 +268,13 @@ void backward_queries(const HeadContext<T>& head, const BackwardBlocks<T>& o, st
                 [&](const TileAt& tile) { backward_tile(head, o, tile, inner); });
 }
 
+template <class F>
+void for_each_query_tile(const AttentionDims& dims, F visit) {
+  for (std::int64_t query = 0; query < dims.s; query += kFlashQueries) {
+    visit(query, std::min(kFlashQueries, dims.s - query));
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -281,9 +288,9 @@ void flash_fwd(const AttentionDims& dims, const FlashOptions& options, const T* 
                                   .v = values_of(dims, at, qkv),
                                   .out = outputs_of(dims, at, out),
                                   .lse = lse + dims.row(at.sample, 0) * dims.a + at.head};
-    for (std::int64_t query = 0; query < dims.s; query += kFlashQueries) {
-      forward_queries(head, blocks, query, std::min(kFlashQueries, dims.s - query));
-    }
+    for_each_query_tile(dims, [&](std::int64_t query, std::int64_t rows) {
+      forward_queries(head, blocks, query, rows);
+    });
   });
 }
 
@@ -302,9 +309,9 @@ void flash_bwd(const AttentionDims& dims, const FlashOptions& options, const Fla
                                    .dk = keys_of(dims, at, o.dqkv),
                                    .dv = values_of(dims, at, o.dqkv),
                                    .lse = o.lse + dims.row(at.sample, 0) * dims.a + at.head};
-    for (std::int64_t query = 0; query < dims.s; query += kFlashQueries) {
-      backward_queries(head, blocks, query, std::min(kFlashQueries, dims.s - query));
-    }
+    for_each_query_tile(dims, [&](std::int64_t query, std::int64_t rows) {
+      backward_queries(head, blocks, query, rows);
+    });
   });
 }
 
@@ -330,9 +337,9 @@ void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options,
                                   .v = block_keys(block, at, o.kv, dims.k * dims.d),
                                   .out = outputs_of(dims, at, o.out),
                                   .lse = o.lse + dims.row(at.sample, 0) * dims.a + at.head};
-    for (std::int64_t query = 0; query < dims.s; query += kFlashQueries) {
-      forward_queries(head, blocks, query, std::min(kFlashQueries, dims.s - query));
-    }
+    for_each_query_tile(dims, [&](std::int64_t query, std::int64_t rows) {
+      forward_queries(head, blocks, query, rows);
+    });
   });
 }
 
@@ -353,9 +360,9 @@ void flash_block_bwd(const AttentionBlock& block, const FlashOptions& options,
                                    .dk = block_keys(block, at, o.dkv),
                                    .dv = block_keys(block, at, o.dkv, values),
                                    .lse = o.lse + dims.row(at.sample, 0) * dims.a + at.head};
-    for (std::int64_t query = 0; query < dims.s; query += kFlashQueries) {
-      backward_queries(head, blocks, query, std::min(kFlashQueries, dims.s - query));
-    }
+    for_each_query_tile(dims, [&](std::int64_t query, std::int64_t rows) {
+      backward_queries(head, blocks, query, rows);
+    });
   });
 }
 

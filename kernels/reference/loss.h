@@ -55,7 +55,7 @@ struct LossPartial {
   const T* logits;      // (t, v)
   const Label* labels;  // (t)
   const T* maxima;      // (t), of all ranks
-  T* probs;             // (t, v), may be logits
+  T* probs;             // (t, v), may be logits; null: not kept
   T* target;            // (t)
   T* sum;               // (t)
 };
@@ -67,41 +67,20 @@ void ce_partial(const LossDims& dims, const LossPartial<T, Label>& o) {
     T target{};
     typename Number<T>::Wide sum{};
     for (std::int64_t c = 0; c < dims.columns(); ++c) {
-      T& prob = o.probs[dims.at(r, c)];
-      if (!dims.real(c)) {
-        prob = T{};
-        continue;
+      const std::int64_t i = dims.at(r, c);
+      T prob{};
+      if (dims.real(c)) {
+        const T x = o.logits[i] - o.maxima[r];
+        if (dims.is_label(c, label)) target = x;
+        if constexpr (Number<T>::exact) {
+          prob = x;
+          sum += x * x;
+        } else {
+          prob = std::exp(x);
+          sum += prob;
+        }
       }
-      const T x = o.logits[dims.at(r, c)] - o.maxima[r];
-      if (dims.is_label(c, label)) target = x;
-      if constexpr (Number<T>::exact) {
-        prob = x;
-        sum += x * x;
-      } else {
-        prob = std::exp(x);
-        sum += prob;
-      }
-    }
-    o.target[r] = target;
-    o.sum[r] = static_cast<T>(sum);
-  }
-}
-
-/// The same without keeping what the exponentials are; `o.probs` is not looked at.
-template <class T, class Label = T>
-void ce_sums(const LossDims& dims, const LossPartial<T, Label>& o) {
-  for (std::int64_t r = 0; r < dims.t; ++r) {
-    const std::int64_t label = to_integer(o.labels[r]);
-    T target{};
-    typename Number<T>::Wide sum{};
-    for (std::int64_t c = 0; c < dims.columns() && dims.real(c); ++c) {
-      const T x = o.logits[dims.at(r, c)] - o.maxima[r];
-      if (dims.is_label(c, label)) target = x;
-      if constexpr (Number<T>::exact) {
-        sum += x * x;
-      } else {
-        sum += std::exp(x);
-      }
+      if (o.probs != nullptr) o.probs[i] = prob;
     }
     o.target[r] = target;
     o.sum[r] = static_cast<T>(sum);
