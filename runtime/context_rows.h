@@ -5,6 +5,7 @@
 #include "kernels/reference/flash_block.h"
 #include "kernels/reference/regroup.h"
 #include "runtime/attention_rows.h"
+#include "runtime/row_operands.h"
 
 namespace windtunnel::kernel_rows {
 
@@ -43,15 +44,13 @@ void flash_block(const C& c) {
         {.qkv = c.in(0, n.qkv), .kv = c.in(1, kv), .out = c.out(0, n.out), .lse = c.out(1, n.lse)});
     return;
   }
-  auto* dq = c.has(kOverwrite) ? c.out(0, n.out) : c.add_to(0, n.out);
-  if (c.has(kOverwrite)) ref::zero(n.out, dq);
   SetOf<C>::flash_block_bwd(block, options,
                             {.dout = c.in(0, n.out),
                              .qkv = c.in(1, n.qkv),
                              .kv = c.in(2, kv),
                              .out = c.in(3, n.out),
                              .lse = c.in(4, n.lse),
-                             .dq = dq,
+                             .dq = gradient(c, 0, n.out),
                              .dkv = c.out(1, kv)});
 }
 

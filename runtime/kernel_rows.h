@@ -9,7 +9,6 @@
 #include "core/check.h"
 #include "kernels/reference/elementwise.h"
 #include "kernels/reference/embedding.h"
-#include "kernels/reference/loss.h"
 #include "kernels/reference/loss_scale.h"
 #include "kernels/reference/optimizer.h"
 #include "runtime/attention_rows.h"
@@ -17,16 +16,14 @@
 #include "runtime/execution.h"
 #include "runtime/expert_rows.h"
 #include "runtime/kernel_sets.h"
+#include "runtime/loss_rows.h"
 #include "runtime/param_map.h"
+#include "runtime/row_operands.h"
 
 namespace windtunnel {
 
 template <class C>
 using Run = void (*)(const C&);
-
-/// The number type of a call.
-template <class C>
-using ValueOf = typename C::Value;
 
 namespace kernel_rows {
 
@@ -67,15 +64,6 @@ ref::NormForward<ValueOf<C>> norm_forward(const C& c, std::int64_t stats, bool h
           .beta = has_beta ? c.in(2, h) : nullptr,
           .y = c.out(0, t * h),
           .stats = c.out(1, stats * t)};
-}
-
-/// A parameter's gradient that the kernel adds to: what is there, or zeros with kOverwrite.
-template <class C>
-ValueOf<C>* gradient(const C& c, std::size_t output, std::int64_t n) {
-  if (!c.has(kOverwrite)) return c.add_to(output, n);
-  ValueOf<C>* values = c.out(output, n);
-  ref::zero(n, values);
-  return values;
 }
 
 template <class C>
@@ -136,69 +124,6 @@ void residual_add(const C& c) {
                                  .residual = c.in(1, n),
                                  .bias = c.has(kHasBias) ? c.in(2, h) : nullptr,
                                  .y = c.out(0, n)});
-}
-
-template <class C>
-ref::LossDims loss_dims(const C& c, std::int64_t columns, std::int64_t divisor) {
-  const std::int64_t blocks = std::max<std::int64_t>(1, c.dim(3));
-  return {.t = c.dim(0),
-          .v = columns,
-          .blocks = blocks,
-          .first_column = blocks > 1 ? 0 : c.at.tp * columns,
-          .vocab = c.program.job.vocab,
-          .divisor = divisor};
-}
-
-template <class C>
-using LossPartialOf = ref::LossPartial<ValueOf<C>, typename C::Token>;
-template <class C>
-using LossGradientOf = ref::LossGradient<ValueOf<C>, typename C::Token>;
-
-/// The gradient of the scaled loss, when the op names a loss scale.
-template <class C>
-void scale_loss(const C& c, std::size_t input, std::int64_t n) {
-  if (c.op.inputs <= input) return;
-  const ValueOf<C> scale = c.in(input, ref::kLossScaleState)[ref::kScale];
-  ValueOf<C>* gradient = c.out(0, n);
-  for (std::int64_t i = 0; i < n; ++i) gradient[i] *= scale;
-}
-
-template <class C>
-void loss(const C& c) {
-  const std::int64_t t = c.dim(0);
-  if (c.shape.kernel == Kernel::ce_loss) {
-    return ref::ce_loss(loss_dims(c, 0, c.dim(1)), c.in(0, t), c.in(1, t), c.add_to(0, 1));
-  }
-  const std::int64_t n = t * c.dim(1) * std::max<std::int64_t>(1, c.dim(3));
-  switch (c.shape.kernel) {
-    case Kernel::ce_max:
-      return SetOf<C>::ce_max(loss_dims(c, c.dim(1), 1), c.in(0, n), c.out(0, t));
-    case Kernel::ce_partial:
-      return SetOf<C>::ce_partial(loss_dims(c, c.dim(1), 1), {.logits = c.in(0, n),
-                                                              .labels = c.tokens_in(1, t),
-                                                              .maxima = c.in(2, t),
-                                                              .probs = c.out(0, n),
-                                                              .target = c.out(1, t),
-                                                              .sum = c.out(2, t)});
-    case Kernel::ce_sums:
-      return ref::ce_sums(loss_dims(c, c.dim(1), 1), LossPartialOf<C>{.logits = c.in(0, n),
-                                                                      .labels = c.tokens_in(1, t),
-                                                                      .maxima = c.in(2, t),
-                                                                      .probs = nullptr,
-                                                                      .target = c.out(0, t),
-                                                                      .sum = c.out(1, t)});
-    case Kernel::ce_grad:
-      ref::ce_grad(loss_dims(c, c.dim(1), c.dim(2)), LossGradientOf<C>{.logits = c.in(0, n),
-                                                                       .labels = c.tokens_in(1, t),
-                                                                       .maxima = c.in(2, t),
-                                                                       .sum = c.in(3, t),
-                                                                       .dlogits = c.out(0, n)});
-      return scale_loss(c, 4, n);
-    default:
-      SetOf<C>::ce_bwd(loss_dims(c, c.dim(1), c.dim(2)), c.in(0, n), c.in(1, t), c.tokens_in(2, t),
-                       c.out(0, n));
-      return scale_loss(c, 3, n);
-  }
 }
 
 template <class C>
