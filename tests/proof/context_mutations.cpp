@@ -31,11 +31,6 @@ void average_twice(Program& p) {
   change_shape(p, is_kernel(K::ce_bwd), [ranks](Shape& shape) { shape.dims[2] *= ranks; });
 }
 
-void shift_over(Program& p, const char* comm) {
-  const std::uint32_t other = comm_named(p, comm);
-  change(p, shifts(), [other](Op& op) { op.comm = other; });
-}
-
 void drop_head_shard(Program& p) {
   change_shape(p, either(K::flash_fwd, K::flash_bwd), [](Shape& shape) {
     shape.attr = static_cast<std::uint16_t>(shape.attr & ~kHeadShard);
@@ -58,19 +53,12 @@ const std::array kMutations = {
     Mutation{"a hop of the ring dropped", "cp2_ring", Check::execution,
              [](Program& p) { drop(p, first(shifts())); }},
     Mutation{"a hop's keys sent on before they came", "cp4_ring_overlap", Check::execution,
-             [](Program& p) {
-               drop(p, both(in_phase(Phase::forward), [](const OpPlace& at) {
-                      return at.op.kind == OpKind::wait && at.op.stream == Stream::cp;
-                    }));
-             }},
-    Mutation{"attention does not wait for the hop", "cp2_ring_overlap", Check::execution,
-             [](Program& p) {
-               drop(p, both(in_phase(Phase::forward), [](const OpPlace& at) {
-                      return at.op.kind == OpKind::wait && at.op.stream == Stream::compute;
-                    }));
-             }},
+             [](Program& p) { drop(p, both(in_phase(Phase::forward), is_wait_on(Stream::cp))); }},
+    Mutation{
+        "attention does not wait for the hop", "cp2_ring_overlap", Check::execution,
+        [](Program& p) { drop(p, both(in_phase(Phase::forward), is_wait_on(Stream::compute))); }},
     Mutation{"keys sent around the ring of all replicas", "cp2_dp2_ring_zero1", Check::field,
-             [](Program& p) { shift_over(p, "dp"); }},
+             [](Program& p) { move_to(p, shifts(), "dp"); }},
     Mutation{"a step attends with the next one's mask", "cp4_ring", Check::field,
              attend_out_of_step},
     Mutation{"rotated by the row, not the token's position", "cp4_gather", Check::field,

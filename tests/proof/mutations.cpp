@@ -12,6 +12,7 @@
 #include "runtime/param_map.h"
 #include "runtime/proof.h"
 #include "tests/proof/context_mutations.h"
+#include "tests/proof/moe_mutations.h"
 #include "tests/proof/program_edit.h"
 
 namespace windtunnel::proof {
@@ -21,27 +22,8 @@ namespace {
 using C = Collective;
 using K = Kernel;
 
-OpTest all_reduce(const char* comm) {
-  return is_collective(C::all_reduce, comm);
-}
-
 OpTest reduces_by(OpTest test, ReduceOp reduce) {
   return both(std::move(test), [reduce](const OpPlace& at) { return at.op.reduce == reduce; });
-}
-
-OpTest of_gradients(const char* comm) {
-  return both(all_reduce(comm), in_phase(Phase::grad_sync));
-}
-
-OpTest is_wait_on(Stream stream) {
-  return
-      [stream](const OpPlace& at) { return at.op.kind == OpKind::wait && at.op.stream == stream; };
-}
-
-OpTest in_segment(OpTest test, const char* part) {
-  return both(std::move(test), [part](const OpPlace& at) {
-    return at.segment_name().find(part) != std::string::npos;
-  });
 }
 
 /// The calls of a role whose segment's name contains `part`.
@@ -101,8 +83,7 @@ void move_first(Program& p, const OpTest& test) {
 
 /// Gradients are averaged over the tensor-parallel instead of the data-parallel group.
 void reduce_over_tp(Program& p) {
-  const std::uint32_t tp = comm_named(p, "tp");
-  change(p, of_gradients("dp"), [tp](Op& op) { op.comm = tp; });
+  move_to(p, of_gradients("dp"), "tp");
 }
 
 /// The norm sums over the data-parallel copies of the gradients too.
@@ -292,9 +273,7 @@ constexpr std::array kMutations = {
              [](Program& p) { drop(p, of_gradients("dp_replicate")); }},
     Mutation{"shards reduced over the replicas' group", "dp4_hsdp2", Check::field,
              [](Program& p) {
-               const std::uint32_t replicas = comm_named(p, "dp_replicate");
-               change(p, is_collective(C::reduce_scatter, "dp_shard"),
-                      [replicas](Op& op) { op.comm = replicas; });
+               move_to(p, is_collective(C::reduce_scatter, "dp_shard"), "dp_replicate");
              }},
     Mutation{"clip norm counts replicas of shards", "dp4_hsdp2", Check::field,
              [](Program& p) { p.comms[comm_named(p, "world")].ways = 0; }},
@@ -306,60 +285,6 @@ constexpr std::array kMutations = {
                       [](Op& op) { op.when = When::first_micro_batch; });
              }},
     Mutation{"a tensor freed before its last use", "accumulate", Check::execution, free_early},
-    Mutation{"expert gradients divided by their replicas alone", "moe_dp4_ep2", Check::field,
-             [](Program& p) { drop(p, is_kernel(K::scale)); }},
-    Mutation{"a unit of experts divided by their replicas alone", "moe_dp4_ep2_fsdp2", Check::field,
-             [](Program& p) { drop(p, is_kernel(K::scale)); }},
-    Mutation{"shards of experts reduced over the expert group", "moe_dp4_ep2_fsdp2", Check::field,
-             [](Program& p) {
-               const std::uint32_t ep = comm_named(p, "ep");
-               change(p, is_collective(C::reduce_scatter, "edp"), [ep](Op& op) { op.comm = ep; });
-             }},
-    Mutation{"expert gradients reduced over all of dp", "moe_dp4_ep2", Check::verify,
-             [](Program& p) {
-               const std::uint32_t dp = comm_named(p, "dp");
-               change(p, of_gradients("edp"), [dp](Op& op) { op.comm = dp; });
-             }},
-    Mutation{"expert gradients reduced over the expert group", "moe_dp4_ep2", Check::verify,
-             [](Program& p) {
-               const std::uint32_t ep = comm_named(p, "ep");
-               change(p, of_gradients("edp"), [ep](Op& op) { op.comm = ep; });
-             }},
-    Mutation{"dense gradients reduced over the replicas of experts", "moe_dp4_ep2", Check::verify,
-             [](Program& p) {
-               const std::uint32_t edp = comm_named(p, "edp");
-               change(p, of_gradients("dp"), [edp](Op& op) { op.comm = edp; });
-             }},
-    Mutation{"rows multiplied with another expert", "moe_dp4_ep2", Check::field,
-             [](Program& p) {
-               change_shape(p, is_kernel(K::swap_chunks),
-                            [](Shape& shape) { std::swap(shape.dims[0], shape.dims[1]); });
-             }},
-    Mutation{"experts' rows not sent back", "moe_dp2_ep2", Check::execution,
-             [](Program& p) {
-               drop(p, both(is_collective(C::all_to_all, "ep"), [](const OpPlace& at) {
-                      const Slot& to = at.operand(at.program.roles[0], 1);
-                      return at.program.names[to.name] == "returned";
-                    }));
-             }},
-    Mutation{"the experts do not wait for the rows sent to them", "moe_shared_overlap",
-             Check::execution,
-             [](Program& p) { drop(p, in_segment(is_wait_on(Stream::compute), "forward")); }},
-    Mutation{"tokens of a sequence shard routed by their local rows", "moe_capacity_drops",
-             Check::field,
-             [](Program& p) {
-               change_shape(p, is_kernel(K::route_fwd), [](Shape& shape) {
-                 shape.attr = static_cast<std::uint16_t>(shape.attr & ~kSequenceShard);
-               });
-             }},
-    Mutation{"clip norm of one rank's experts", "moe_dp4_ep2", Check::field,
-             [](Program& p) { drop(p, all_reduce("model_ep")); }},
-    Mutation{"every rank updates the experts' first shard", "moe_dp4_ep2_zero1", Check::field,
-             [](Program& p) {
-               for (Role& role : p.roles) {
-                 for (Slot& slot : role.slots) slot.dp_step = 1;
-               }
-             }},
     Mutation{"keys of the future not masked in the backward", "tp2_gpt_unfused", Check::field,
              [](Program& p) {
                change_shape(p, is_kernel(K::softmax_bwd), [](Shape& shape) {
@@ -387,7 +312,9 @@ const char* name_of(Check check) {
 std::span<const Mutation> mutations() {
   static const std::vector<Mutation> kAll = [] {
     std::vector<Mutation> all(kMutations.begin(), kMutations.end());
-    all.insert(all.end(), context_mutations().begin(), context_mutations().end());
+    for (const auto more : {context_mutations(), moe_mutations()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
     return all;
   }();
   return kAll;

@@ -25,6 +25,25 @@ OpTest in_phase(Phase phase) {
   return [phase](const OpPlace& at) { return at.op.phase == phase; };
 }
 
+OpTest all_reduce(const char* comm) {
+  return is_collective(Collective::all_reduce, comm);
+}
+
+OpTest is_wait_on(Stream stream) {
+  return
+      [stream](const OpPlace& at) { return at.op.kind == OpKind::wait && at.op.stream == stream; };
+}
+
+OpTest in_segment(OpTest test, const char* part) {
+  return both(std::move(test), [part](const OpPlace& at) {
+    return at.segment_name().find(part) != std::string::npos;
+  });
+}
+
+OpTest of_gradients(const char* comm) {
+  return both(all_reduce(comm), in_phase(Phase::grad_sync));
+}
+
 OpTest first(OpTest test) {
   const auto found = std::make_shared<bool>(false);
   return [test = std::move(test), found](const OpPlace& at) {
@@ -71,6 +90,11 @@ void change_shape(Program& program, const OpTest& test, const std::function<void
     program.shapes.push_back(shape);
     op.shape = static_cast<std::uint32_t>(program.shapes.size() - 1);
   });
+}
+
+void move_to(Program& program, const OpTest& test, const char* comm) {
+  const std::uint32_t other = comm_named(program, comm);
+  change(program, test, [other](Op& op) { op.comm = other; });
 }
 
 std::uint32_t comm_named(const Program& program, const std::string& name) {

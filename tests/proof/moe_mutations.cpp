@@ -1,0 +1,66 @@
+#include "tests/proof/moe_mutations.h"
+
+#include <array>
+#include <utility>
+
+#include "tests/proof/program_edit.h"
+
+namespace windtunnel::proof {
+
+namespace {
+
+using C = Collective;
+using K = Kernel;
+
+const std::array kMutations = {
+    Mutation{"expert gradients divided by their replicas alone", "moe_dp4_ep2", Check::field,
+             [](Program& p) { drop(p, is_kernel(K::scale)); }},
+    Mutation{"a unit of experts divided by their replicas alone", "moe_dp4_ep2_fsdp2", Check::field,
+             [](Program& p) { drop(p, is_kernel(K::scale)); }},
+    Mutation{"shards of experts reduced over the expert group", "moe_dp4_ep2_fsdp2", Check::field,
+             [](Program& p) { move_to(p, is_collective(C::reduce_scatter, "edp"), "ep"); }},
+    Mutation{"expert gradients reduced over all of dp", "moe_dp4_ep2", Check::verify,
+             [](Program& p) { move_to(p, of_gradients("edp"), "dp"); }},
+    Mutation{"expert gradients reduced over the expert group", "moe_dp4_ep2", Check::verify,
+             [](Program& p) { move_to(p, of_gradients("edp"), "ep"); }},
+    Mutation{"dense gradients reduced over the replicas of experts", "moe_dp4_ep2", Check::verify,
+             [](Program& p) { move_to(p, of_gradients("dp"), "edp"); }},
+    Mutation{"rows multiplied with another expert", "moe_dp4_ep2", Check::field,
+             [](Program& p) {
+               change_shape(p, is_kernel(K::swap_chunks),
+                            [](Shape& shape) { std::swap(shape.dims[0], shape.dims[1]); });
+             }},
+    Mutation{"experts' rows not sent back", "moe_dp2_ep2", Check::execution,
+             [](Program& p) {
+               drop(p, both(is_collective(C::all_to_all, "ep"), [](const OpPlace& at) {
+                      const Slot& to = at.operand(at.program.roles[0], 1);
+                      return at.program.names[to.name] == "returned";
+                    }));
+             }},
+    Mutation{"the experts do not wait for the rows sent to them", "moe_shared_overlap",
+             Check::execution,
+             [](Program& p) { drop(p, in_segment(is_wait_on(Stream::compute), "forward")); }},
+    Mutation{"tokens of a sequence shard routed by their local rows", "moe_capacity_drops",
+             Check::field,
+             [](Program& p) {
+               change_shape(p, is_kernel(K::route_fwd), [](Shape& shape) {
+                 shape.attr = static_cast<std::uint16_t>(shape.attr & ~kSequenceShard);
+               });
+             }},
+    Mutation{"clip norm of one rank's experts", "moe_dp4_ep2", Check::field,
+             [](Program& p) { drop(p, all_reduce("model_ep")); }},
+    Mutation{"every rank updates the experts' first shard", "moe_dp4_ep2_zero1", Check::field,
+             [](Program& p) {
+               for (Role& role : p.roles) {
+                 for (Slot& slot : role.slots) slot.dp_step = 1;
+               }
+             }},
+};
+
+}  // namespace
+
+std::span<const Mutation> moe_mutations() {
+  return kMutations;
+}
+
+}  // namespace windtunnel::proof
