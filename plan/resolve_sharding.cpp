@@ -65,9 +65,7 @@ void resolve_shard_groups(const Scenario& s, const FrameworkRules& rules, Resolv
     r.error("plan.pp", "DeepSpeed's pipeline engine refuses ZeRO-2 and ZeRO-3",
             "pp: 1, or sharding: {kind: zero1}");
   }
-  const bool sharded = p.sharding == ShardingKind::fsdp || p.sharding == ShardingKind::hsdp ||
-                       p.sharding == ShardingKind::zero3;
-  if (!sharded) {
+  if (!cuts_weights(p.sharding)) {
     const std::pair<const char*, bool> given[] = {
         {"plan.sharding.reshard_after_forward", part.reshard_after_forward.has_value()},
         {"plan.sharding.prefetch", part.prefetch.has_value()},

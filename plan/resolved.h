@@ -71,9 +71,7 @@ struct ResolvedPlan {
     return shards_states() && sharding != ShardingKind::zero1 && !accumulates_whole();
   }
   /// Weights are gathered, unit by unit, before use.
-  bool shards_weights() const {
-    return shards_states() && sharding != ShardingKind::zero1 && sharding != ShardingKind::zero2;
-  }
+  bool shards_weights() const { return shards_states() && cuts_weights(sharding); }
   /// Sharded weights' gradients stay whole until the last micro-batch: what pipeline stages do.
   bool accumulates_whole() const { return shards_weights() && pp > 1; }
   /// Ranks that hold the same weights: gradients are averaged over them.

@@ -48,8 +48,7 @@ Used unbuilt_params(const Scenario& s) {
   using K = ShardingKind;
   const bool fsdp = s.plan.preset == Preset::fsdp1 || s.plan.preset == Preset::fsdp2;
   const K kind = s.plan.sharding.kind.value_or(fsdp ? K::fsdp : K::none);
-  if (kind == K::fsdp || kind == K::hsdp || kind == K::zero3)
-    return unbuilt_dtype(s.plan.precision.params);
+  if (cuts_weights(kind)) return unbuilt_dtype(s.plan.precision.params);
   const auto params = s.plan.precision.params;
   const Dtype compute = s.plan.precision.compute.value_or(Dtype::bf16);
   const bool wider = params && bits_of(compute) == 16 && bits_of(*params) > 16;

@@ -101,6 +101,10 @@ enum class ScheduleKind : std::uint8_t {
   dualpipe_v
 };
 enum class ShardingKind : std::uint8_t { none, zero1, zero2, zero3, fsdp, hsdp };
+/// Whether weights are sharded too, not the optimizer's states and gradients alone.
+constexpr bool cuts_weights(ShardingKind kind) {
+  return kind == ShardingKind::zero3 || kind == ShardingKind::fsdp || kind == ShardingKind::hsdp;
+}
 enum class RecomputeKind : std::uint8_t { none, selective, full };
 /// How the operands of 8-bit and 4-bit products are scaled before they are rounded.
 enum class ScalingRecipe : std::uint8_t { none, delayed, tensorwise, blockwise, mxfp8, nvfp4 };

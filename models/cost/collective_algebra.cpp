@@ -50,9 +50,7 @@ Seconds ring_time(const CollectiveQuery& query, AlphaBeta link) {
   const double size = static_cast<double>(query.bytes);
   double steps = 1.0;
   double bytes_per_step = size;
-  const bool one_step = query.kind == CommKind::send_recv || query.kind == CommKind::ring_shift ||
-                        query.kind == CommKind::broadcast;
-  if (!one_step) {
+  if (!is_message(query.kind) && query.kind != CommKind::broadcast) {
     steps = (query.kind == CommKind::all_reduce ? 2.0 : 1.0) * (n - 1);
     bytes_per_step = size / n;
   }

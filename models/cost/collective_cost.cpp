@@ -207,8 +207,7 @@ OpCost collective_cost(const Profile& profile, const CollectiveQuery& query) {
   const CostClass cls = reach == Reach::network ? CostClass::network : CostClass::nvlink;
   if (p.ranks <= 1 || query.bytes <= 0) return {.cls = cls, .origin = {Basis::exact, 0}};
   // Every member of a shift sends and receives at once: one direction of its link each.
-  const bool message = query.kind == CommKind::send_recv || query.kind == CommKind::ring_shift;
-  if (message) return transfer_cost(profile, query);
+  if (is_message(query.kind)) return transfer_cost(profile, query);
   if (query.kind == CommKind::all_to_all) return all_to_all_cost(profile, query);
   const auto size = static_cast<double>(query.bytes);
   if (const CollectiveCurve* c = matching_curve(profile, query);

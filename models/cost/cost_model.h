@@ -76,6 +76,10 @@ enum class CommKind : std::uint8_t {
   send_recv
 };
 const char* name_of(CommKind kind);
+/// One step of the whole message over one direction of a rank's link.
+constexpr bool is_message(CommKind kind) {
+  return kind == CommKind::send_recv || kind == CommKind::ring_shift;
+}
 CommKind comm_kind(Collective collective);
 
 enum class NetworkType : std::uint8_t { none, ib, roce, efa, tcp };

@@ -12,8 +12,7 @@ OpCost UnitCostModel::cost(const Shape& shape) const {
 
 OpCost UnitCostModel::collective(const CollectiveQuery& query) const {
   if (query.placement.ranks <= 1) return {};
-  if (query.kind == CommKind::send_recv || query.kind == CommKind::ring_shift)
-    return {.time = table_.hop};
+  if (is_message(query.kind)) return {.time = table_.hop};
   const auto at = table_.collective.find(query.kind);
   return {.time = at == table_.collective.end() ? table_.otherwise : at->second};
 }
