@@ -5,6 +5,7 @@
 #include "kernels/reference/flash_block.h"
 #include "kernels/reference/regroup.h"
 #include "runtime/attention_rows.h"
+#include "runtime/execution.h"
 #include "runtime/row_operands.h"
 
 namespace windtunnel::kernel_rows {

@@ -152,7 +152,8 @@ TEST(PeerRecordings, EveryVariantIsComparedOrSaysWhyNot) {
   for (const char* name :
        {"ddp_2", "ddp_4", "fsdp1_2", "fsdp2_2", "fsdp2_4", "fsdp2_hsdp_4", "pipeline_run_2",
         "pipeline_run_4", "pipeline_run_fsdp_4", "tensor_parallel_2", "zero1_2"}) {
-    for (const auto& [variant, value] : load_recording(name).at("variants").items()) {
+    const auto recording = load_recording(name);
+    for (const auto& [variant, value] : recording.at("variants").items()) {
       const auto is = [&](const auto& row) {
         return row.file == std::string(name) && row.variant == variant;
       };
