@@ -46,6 +46,8 @@ std::vector<std::size_t> free_dims(const Shape& s) {
     case Kernel::load_labels:
     case Kernel::rope_fwd:
     case Kernel::rope_bwd:
+    case Kernel::latent_heads_fwd:
+    case Kernel::latent_heads_bwd:
     case Kernel::ce_loss:
     case Kernel::merge_attention:
     case Kernel::columns_to_blocks:

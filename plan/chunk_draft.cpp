@@ -43,12 +43,7 @@ ChunkDraft::ChunkDraft(RoleDraft& draft, const ChunkPlace& place)
                    .index_in_stage = place_.first_layer_in_stage + layer - c.layer_begin});
     layers_.back().declare_parameters();
   }
-  if (c.has_head) {
-    head_.emplace(d_, parameters_);
-    const bool shared = c.has_embedding && d_.model().tied_embeddings;
-    const ParameterId word = shared ? embedding_->word_embedding() : 0;
-    head_->declare_parameters(shared ? &word : nullptr);
-  }
+  if (c.has_head) declare_head();
   const bool one_bucket =
       !d_.plan().overlap_grad_reduce ||
       (d_.rules().buckets_on_first_stage_only && (d_.role.pipeline_rank > 0 || place_.local > 0));
@@ -57,6 +52,30 @@ ChunkDraft::ChunkDraft(RoleDraft& draft, const ChunkPlace& place)
   if (embedding_) units_.add_part(kEmbeddingUnit);
   for (int layer = c.layer_begin; layer < c.layer_end; ++layer) units_.add_part(layer);
   if (head_) units_.add_part(kHeadUnit);
+}
+
+void ChunkDraft::declare_head() {
+  const Chunk& c = place_.chunk;
+  head_.emplace(d_, parameters_);
+  head_->declare_norm();
+  const bool tied = d_.model().tied_embeddings;
+  std::optional<ParameterId> word;
+  if (c.has_embedding) {
+    word = embedding_->word_embedding();
+  } else if (d_.copies_word_embedding()) {
+    word = declare_word_embedding(d_, parameters_, WordEmbedding::copy);
+  }
+  for (int depth = 1; depth <= prediction_depths(d_, true); ++depth) {
+    const int index = place_.first_layer_in_stage + c.layer_end - c.layer_begin + depth - 1;
+    predictions_.push_back(std::make_unique<TokenPrediction>(d_, parameters_, depth, index));
+    predictions_.back()->declare_parameters(*word);
+  }
+  if (tied) {
+    head_->share_weight(*word);
+  } else {
+    head_->declare_weight();
+  }
+  for (const auto& p : predictions_) p->share_output(head_->weight());
 }
 
 SegmentDraft& ChunkDraft::open(ChunkCall call, std::string_view name) {
@@ -142,13 +161,35 @@ void ChunkDraft::draft_forward(SlotId loss) {
   reduce_amaxes(d_);
   if (head_) {
     units_.enter(kHeadUnit);
-    head_->forward(x, loss);
+    draft_head(x, loss);
     units_.leave(kHeadUnit);
   } else {
     output_ = x;
     if (scatters(d_, ChunkCall::send_output)) cut_into_parts("output_cut");
   }
   units_.end_forward();
+}
+
+/// Every depth's hidden state, then the losses, the model's own last.
+void ChunkDraft::draft_head(SlotId hidden, SlotId loss) {
+  SlotId x = head_->normalize(hidden);
+  for (const auto& p : predictions_) x = p->forward(x);
+  for (const auto& p : predictions_) p->forward_loss(loss);
+  head_->forward_loss(loss);
+}
+
+/// The same backwards. A depth's hidden state has the gradients of its loss and of the next depth.
+SlotId ChunkDraft::draft_head_backward() {
+  std::vector<SlotId> grads{head_->backward_loss()};
+  for (std::size_t i = predictions_.size(); i-- > 0;)
+    grads.insert(grads.begin() + 1, predictions_[i]->backward_loss());
+  for (std::size_t i = predictions_.size(); i-- > 0;) {
+    const SlotId before = predictions_[i]->backward(grads[i + 1]);
+    d_.kernel(
+        {.kernel = Kernel::add, .dims = {d_.slot(before).elements}, .module = Module::residual},
+        {grads[i], before}, {grads[i]});
+  }
+  return head_->backward_norm(grads.front());
 }
 
 void ChunkDraft::draft_backward(ChunkCall call) {
@@ -158,7 +199,7 @@ void ChunkDraft::draft_backward(ChunkCall call) {
   SlotId g = kNone;
   if (head_) {
     units_.enter(kHeadUnit);
-    g = head_->backward();
+    g = draft_head_backward();
     units_.leave(kHeadUnit);
   } else {
     if (output_grad_ == kNone) {
@@ -199,20 +240,13 @@ void ChunkDraft::gather_parts(SlotId whole, const std::string& part) {
                  .reduce = ReduceOp::none,
                  .comm = d_.comm("tp"),
                  .module = Module::pipeline},
-                partial_view(whole, part), whole, z.rows * z.hidden);
+                d_.tp_part(whole, part), whole, z.rows * z.hidden);
 }
 
 void ChunkDraft::cut_into_parts(const std::string& name) {
   const PartitionedTransfers& cost = d_.rules().partitioned_transfers;
   d_.host_work(HostItem::eager_op, cost.ops_to_cut);
   if (cost.shape_written_by_host) d_.wait_on_host(name + "_shape");
-}
-
-SlotId ChunkDraft::partial_view(SlotId slot, std::string_view name) {
-  const std::int64_t part = d_.slot(slot).elements / d_.plan().tp;
-  const SlotId view = d_.view(slot, name, 0, part);
-  d_.slot(view).tp_stride = part;
-  return view;
 }
 
 /// Between neighbours on one rank nothing is sent: the sender's segment hands its tensor over.
@@ -289,7 +323,7 @@ void ChunkDraft::draft_receive(ChunkCall call, SlotId slot, int peer) {
   d_.phase = fwd ? Phase::forward : Phase::backward;
   const Stream stream = transfer_stream(call);
   const SlotId target =
-      scatters(d_, call) ? partial_view(slot, fwd ? "input_part" : "output_grad_part") : slot;
+      scatters(d_, call) ? d_.tp_part(slot, fwd ? "input_part" : "output_grad_part") : slot;
   d_.host_work(HostItem::eager_op,
                d_.rules().host_ops_per_receive * (fwd ? d_.rules().tensors_per_activation : 1));
   // The buffer may have been used before by work on the compute stream.
@@ -304,7 +338,7 @@ void ChunkDraft::draft_send(ChunkCall call, SlotId slot, int peer) {
   d_.phase = fwd ? Phase::forward : Phase::backward;
   const Stream stream = transfer_stream(call);
   const SlotId source =
-      scatters(d_, call) ? partial_view(slot, fwd ? "output_part" : "input_grad_part") : slot;
+      scatters(d_, call) ? d_.tp_part(slot, fwd ? "output_part" : "input_grad_part") : slot;
   d_.host_work(HostItem::eager_op,
                d_.rules().host_ops_per_send * (fwd ? d_.rules().tensors_per_activation : 1));
   if (stream == Stream::compute) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plan/model_ends.h"
+#include "plan/multi_token_prediction.h"
 #include "plan/sharded_units.h"
 #include "plan/transformer_layer.h"
 
@@ -59,7 +60,10 @@ class ChunkDraft {
   const ChunkPlace& place() const { return place_; }
 
  private:
+  void declare_head();
   void draft_forward(SlotId loss);
+  void draft_head(SlotId hidden, SlotId loss);
+  SlotId draft_head_backward();
   void draft_backward(ChunkCall call);
   void draft_split_backward();
   void draft_reductions();
@@ -74,7 +78,6 @@ class ChunkDraft {
   void gather_parts(SlotId whole, const std::string& part);
   /// What a rank does before its part of a tensor is sent.
   void cut_into_parts(const std::string& name);
-  SlotId partial_view(SlotId slot, std::string_view name);
 
   RoleDraft& d_;
   ChunkPlace place_;
@@ -83,6 +86,7 @@ class ChunkDraft {
   std::vector<TransformerLayer> layers_;
   std::optional<EmbeddingEnd> embedding_;
   std::optional<HeadEnd> head_;
+  std::vector<std::unique_ptr<TokenPrediction>> predictions_;  // by depth; the head's chunk
   std::array<SegmentDraft, static_cast<std::size_t>(ChunkCall::count)> drafts_;
   std::array<std::array<std::uint32_t, 2>, static_cast<std::size_t>(ChunkCall::count)> stored_;
   SlotId input_ = kNone, output_ = kNone, output_grad_ = kNone, input_grad_ = kNone;

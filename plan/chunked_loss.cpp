@@ -12,7 +12,7 @@ std::int64_t chunk_rows(std::int64_t rows, std::int64_t vocabulary, std::int64_t
       rows, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least))));
 }
 
-void ChunkedLoss::forward(const Linear& head, SlotId norm, SlotId labels, SlotId loss) {
+void ChunkedLoss::forward(const Linear& head, const Input& in, SlotId loss) {
   const LayerSizes z(d_);
   params_.before_use(d_, head.weight);
   input_grad_ = d_.tensor("head_input_grad", z.rows * head.in, z.act);
@@ -26,17 +26,17 @@ void ChunkedLoss::forward(const Linear& head, SlotId norm, SlotId labels, SlotId
       return rows == z.rows ? whole : d_.view(whole, name, row * width, rows * width);
     };
     draft_chunk(head,
-                {.input = part(norm, "head_input_chunk", head.in),
-                 .labels = part(labels, "labels_chunk", 1),
+                {.input = part(in.norm, "head_input_chunk", head.in),
+                 .labels = part(in.labels, "labels_chunk", 1),
                  .input_grad = part(input_grad_, "head_input_grad_chunk", head.in),
-                 .rows = rows},
+                 .rows = rows,
+                 .divisor = in.divisor},
                 loss);
   }
 }
 
 void ChunkedLoss::draft_chunk(const Linear& head, const Chunk& c, SlotId loss) {
   const LayerSizes z(d_);
-  const std::int64_t divisor = z.rows * d_.plan().micro_batches;
   const std::uint32_t tp = d_.comm("tp");
   const SlotId weight = params_.slots(head.weight).weight;
   const auto value = [&](std::string_view name) {
@@ -61,12 +61,12 @@ void ChunkedLoss::draft_chunk(const Linear& head, const Chunk& c, SlotId loss) {
             {logits, c.labels, max}, {target, sum});
   reduce(target, ReduceOp::sum);
   reduce(sum, ReduceOp::sum);
-  d_.kernel({.kernel = Kernel::ce_loss, .dims = {c.rows, divisor}, .module = Module::loss},
+  d_.kernel({.kernel = Kernel::ce_loss, .dims = {c.rows, c.divisor}, .module = Module::loss},
             {target, sum}, {loss});
   OperandList of_gradient{logits, c.labels, max, sum};
   if (d_.loss_scale != kNone) of_gradient.push_back(d_.loss_scale);
   d_.kernel(
-      {.kernel = Kernel::ce_grad, .dims = {c.rows, head.out, divisor, 1}, .module = Module::loss},
+      {.kernel = Kernel::ce_grad, .dims = {c.rows, head.out, c.divisor, 1}, .module = Module::loss},
       of_gradient, {logits});
   d_.kernel(
       {.kernel = Kernel::gemm_dgrad, .dims = {c.rows, head.out, head.in}, .module = Module::head},

@@ -19,15 +19,19 @@ class ChunkedLoss {
  public:
   ChunkedLoss(RoleDraft& draft, ChunkParameters& parameters) : d_(draft), params_(parameters) {}
 
-  /// Forward of head and loss, and the head's gradients; adds to `loss`. `norm` is (T, h).
-  void forward(const Linear& head, SlotId norm, SlotId labels, SlotId loss);
+  struct Input {
+    SlotId norm = kNone, labels = kNone;  // (T, h), (T)
+    std::int64_t divisor = 1;             // of the sum over the tokens
+  };
+  /// Forward of head and loss, and the head's gradients; adds to `loss`.
+  void forward(const Linear& head, const Input& in, SlotId loss);
   /// Passes the weight's gradient on; returns the input's, reduced: (Ts, h).
   SlotId backward(const Linear& head);
 
  private:
   struct Chunk {
     SlotId input, labels, input_grad;
-    std::int64_t rows;
+    std::int64_t rows, divisor;
   };
   void draft_chunk(const Linear& head, const Chunk& chunk, SlotId loss);
 

@@ -26,7 +26,8 @@ KernelSpec flash_spec(const RoleDraft& d, const LayerSizes& z, Kernel kernel) {
   std::uint16_t attr = attention_attr(d);
   if (d.model().dropout) attr |= kAttentionDropout;
   return {.kernel = kernel,
-          .dims = {z.micro, z.sequence, z.heads, z.kv_heads, z.head_dim},
+          .dims = {z.micro, z.sequence, z.heads, z.kv_heads, z.head_dim,
+                   z.value_dim == z.head_dim ? 0 : z.value_dim},
           .attr = attr,
           .module = Module::core_attention,
           .variant = static_cast<std::uint8_t>(d.plan().attention_kernel)};
@@ -127,6 +128,7 @@ SlotId TransformerLayer::backward_core_attention(SlotId dcontext) {
   SlotId dqkv = backward_core(dcontext);
   if (t_.attention_copies != kNone) d_.hold(t_.attention_copies);
   if (exchanges) dqkv = scatter_sequence_of_qkv(d_, z_, dqkv);
+  if (latent_) return dqkv;  // rotated where its heads are made
   if (d_.model().position == PositionKind::rope) {
     d_.kernel({.kernel = Kernel::rope_bwd,
                .dims = {z_.rows, z_.heads, z_.kv_heads, z_.head_dim, z_.micro},

@@ -13,6 +13,16 @@ std::uint16_t norm_attr(const RoleDraft& d) {
   return d.plan().norm_kernel == NormKernel::fused || eager_chain(d) ? kFused : kAttrNone;
 }
 
+/// What a norm works along, and whether it has a bias: latents are RMS-normed in every model.
+struct Normed {
+  std::int64_t width;
+  bool layernorm;
+};
+Normed normed(const Model& m, std::int64_t latent) {
+  if (latent > 0) return {.width = latent, .layernorm = false};
+  return {.width = m.hidden, .layernorm = m.norm == NormKind::layernorm};
+}
+
 std::uint16_t shard_attr(const RoleDraft& d) {
   return d.plan().sequence_parallel ? kSequenceShard : kAttrNone;
 }
@@ -20,10 +30,9 @@ std::uint16_t shard_attr(const RoleDraft& d) {
 }  // namespace
 
 NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in) {
-  const Model& m = d.model();
-  const bool ln = m.norm == NormKind::layernorm;
+  const auto [width, ln] = normed(d.model(), in.latent);
   const Slot x = d.slot(in.input);
-  const std::int64_t rows = x.elements / m.hidden;
+  const std::int64_t rows = x.elements / width;
   p.before_use(d, in.weight);
   NormResult r;
   r.output = d.tensor(in.name, x.elements, x.dtype);
@@ -34,7 +43,7 @@ NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in) {
     inputs.push_back(p.slots(in.bias).weight);
   }
   d.kernel({.kernel = ln ? Kernel::layernorm_fwd : Kernel::rmsnorm_fwd,
-            .dims = {rows, m.hidden},
+            .dims = {rows, width},
             .attr = norm_attr(d),
             .module = Module::norm,
             .launches = eager_chain(d) ? d.rules().eager_norm.forward_launches
@@ -50,15 +59,14 @@ NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in) {
 }
 
 SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in) {
-  const Model& m = d.model();
-  const bool ln = m.norm == NormKind::layernorm;
+  const auto [width, ln] = normed(d.model(), in.latent);
   const Slot x = d.slot(in.input);
   const SlotId dx = d.tensor("dx", x.elements, x.dtype);
   const bool adds_on_chip = d.plan().compile && in.residual_grad != kNone;
   OperandList outputs{dx, p.slots(in.weight).grad};
   if (ln) outputs.push_back(p.slots(in.bias).grad);
   d.kernel({.kernel = ln ? Kernel::layernorm_bwd : Kernel::rmsnorm_bwd,
-            .dims = {x.elements / m.hidden, m.hidden},
+            .dims = {x.elements / width, width},
             .attr = static_cast<std::uint16_t>(norm_attr(d) | p.gradient_attr(d, in.weight)),
             .module = Module::norm,
             .launches = eager_chain(d) ? d.rules().eager_norm.backward_launches

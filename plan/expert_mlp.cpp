@@ -319,7 +319,9 @@ SlotId ExpertMlp::route_backward(SlotId dprobs, SlotId x) {
              .module = Module::mlp},
             {dprobs, t_.logits, t_.rows}, {d_logits});
   const Linear router{.weight = router_, .in = z_.hidden, .out = e_.experts, .module = Module::mlp};
-  return replicated_backward(d_, params_, z_, router, {.output_grad = d_logits, .input = x});
+  return replicated_backward(
+      d_, params_, z_, router,
+      {.output_grad = d_logits, .input = {.shard = x, .full = x, .quantized = {}}});
 }
 
 SlotId ExpertMlp::shared_inner_backward(SlotId dy) {

@@ -13,9 +13,14 @@ LayerSizes::LayerSizes(const RoleDraft& d) {
   hidden = m.hidden;
   heads = m.heads / p.tp;
   kv_heads = m.kv_heads / p.tp;
-  head_dim = m.head_dim;
-  query = heads * head_dim;
-  qkv = (heads + 2 * kv_heads) * head_dim;
+  head_dim = value_dim = m.head_dim;
+  if (m.mla) {  // every head has keys and values of its own
+    kv_heads = heads;
+    head_dim = m.mla->qk_nope_head_dim + m.mla->qk_rope_head_dim;
+    value_dim = m.mla->v_head_dim;
+  }
+  query = heads * value_dim;
+  qkv = (heads + kv_heads) * head_dim + kv_heads * value_dim;
   ffn = m.ffn / p.tp;
   fc1 = m.gated() ? 2 * ffn : ffn;
   scores = micro * heads * sequence * sequence;

@@ -11,11 +11,12 @@ struct LayerSizes {
   std::int64_t norm_rows;        // rows of the sequence-parallel regions: T/tp, else T
   std::int64_t hidden;
   std::int64_t heads, kv_heads, head_dim;  // of this rank
-  std::int64_t query, qkv;                 // widths of this rank: a d, (a + 2k) d
-  std::int64_t ffn, fc1;                   // f of this rank, and 2f when gated
-  std::int64_t scores;                     // micro * a * s * s
-  Dtype act;                               // activations
-  std::uint16_t norm_attr;                 // kSequenceShard under sequence parallel
+  std::int64_t value_dim;                  // of a value head: d but in latent attention
+  std::int64_t query, qkv;  // widths of this rank: a dv (the context), (a + k) d + k dv
+  std::int64_t ffn, fc1;    // f of this rank, and 2f when gated
+  std::int64_t scores;      // micro * a * s * s
+  Dtype act;                // activations
+  std::uint16_t norm_attr;  // kSequenceShard under sequence parallel
 
   explicit LayerSizes(const RoleDraft& d);
   /// Of the core attention where `ranks` exchange sequence for heads before it.

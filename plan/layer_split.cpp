@@ -32,6 +32,15 @@ LayerSplitResult split_layers(const Model& m, int chunks, LayerSplit rule) {
   }
   const int total = static_cast<int>(m.layers);
   const std::size_t n = static_cast<std::size_t>(chunks);
+  // NVIDIA-NeMo/Megatron-Bridge recipes/deepseek/deepseek_v3.py: 61 layers and the prediction on 16
+  // chunks are fifteen times 4 and 1, on 8 seven times 8 and 5, on 4 three times 16 and 13.
+  if (const int most = (total + chunks - 1) / chunks;
+      m.mtp_layers > 0 && chunks > 1 && most * (chunks - 1) <= total) {
+    std::vector<int> layers(n, most);
+    layers.back() = total - most * (chunks - 1);
+    return {.layers = layers,
+            .rule = "the last chunk, which predicts further tokens, has the rest"};
+  }
   if (total % chunks == 0) {
     return {.layers = std::vector<int>(n, total / chunks), .rule = "equal"};
   }

@@ -15,7 +15,8 @@ struct LayerSplitResult {
 };
 
 /// Splits `model.layers` over `chunks` chunks by the framework's rule (docs/presets.md):
-/// equal; embedding and head counted as one layer each when layers + 2 divide; leftovers one each
+/// with multi-token prediction as many as go on all chunks but the last, which has the rest; equal;
+/// embedding and head counted as one layer each when layers + 2 divide; leftovers one each
 /// to chunks floor((n - r) / 2) onward; nanotron by cumulative cost. Precondition: chunks >= 1.
 LayerSplitResult split_layers(const Model& model, int chunks, LayerSplit rule);
 

@@ -16,9 +16,9 @@ Param word_embedding_param(const RoleDraft& d) {
           .layer = -1};
 }
 
-SlotId load(RoleDraft& d, const LayerSizes& z, Kernel kernel, std::string_view name) {
+SlotId load(RoleDraft& d, const LayerSizes& z, Kernel kernel, int depth, std::string_view name) {
   const SlotId x = d.tensor(name, z.rows, Dtype::int64, Category::inputs);
-  d.kernel({.kernel = kernel, .dims = {z.rows, z.micro}, .module = Module::data}, {}, {x});
+  d.kernel({.kernel = kernel, .dims = {z.rows, z.micro, depth}, .module = Module::data}, {}, {x});
   return x;
 }
 
@@ -51,12 +51,22 @@ bool compiled_loss(const RoleDraft& d) {
 
 }  // namespace
 
+ParameterId declare_word_embedding(RoleDraft& d, ChunkParameters& p, WordEmbedding which) {
+  const Model& m = d.model();
+  const int depths = static_cast<int>(m.mtp_layers);
+  const int heads = m.tied_embeddings ? 1 + depths : 0;
+  const bool with_head = which == WordEmbedding::copy || d.plan().pp == 1;
+  Param param = word_embedding_param(d);
+  param.tied_copy = which == WordEmbedding::copy;
+  return p.declare(
+      {.param = param,
+       .name = "word_embedding",
+       .contributions = (which == WordEmbedding::own ? 1 : 0) + (with_head ? heads + depths : 0)});
+}
+
 void EmbeddingEnd::declare_parameters() {
   const Model& m = d_.model();
-  const bool shared = m.tied_embeddings && d_.plan().pp == 1;
-  word_ = params_.declare({.param = word_embedding_param(d_),
-                           .name = "word_embedding",
-                           .contributions = shared ? 2 : 1});
+  word_ = declare_word_embedding(d_, params_, WordEmbedding::own);
   if (m.position != PositionKind::learned) return;
   const std::int64_t rows = std::max(m.max_positions, d_.scenario.scenario.batch.sequence);
   position_ = params_.declare({.param = {.rows = rows,
@@ -71,7 +81,7 @@ void EmbeddingEnd::declare_parameters() {
 
 SlotId EmbeddingEnd::forward() {
   const Model& m = d_.model();
-  tokens_ = load(d_, z_, Kernel::load_tokens, "tokens");
+  tokens_ = load(d_, z_, Kernel::load_tokens, depth_, "tokens");
   params_.before_use(d_, word_);
   SlotId x = d_.tensor("embedding", z_.rows * z_.hidden, z_.act);
   const SlotId weight = params_.slots(word_).weight;
@@ -84,7 +94,7 @@ SlotId EmbeddingEnd::forward() {
              .extra_bytes = gathered},
             {tokens_, weight}, {x});
   x = reduce_rows(d_, z_, x, z_.hidden);
-  if (m.position == PositionKind::learned) {
+  if (m.position == PositionKind::learned && depth_ == 0) {
     params_.before_use(d_, position_);
     const SlotId y = d_.tensor("embedding", d_.slot(x).elements, z_.act);
     d_.kernel({.kernel = Kernel::position_fwd,
@@ -95,7 +105,7 @@ SlotId EmbeddingEnd::forward() {
               {x, params_.slots(position_).weight}, {y});
     x = y;
   }
-  if (m.dropout && d_.rules().embedding_dropout) {
+  if (m.dropout && d_.rules().embedding_dropout && depth_ == 0) {
     const SlotId y = d_.tensor("embedding", d_.slot(x).elements, z_.act);
     mask_ = d_.tensor("dropout_mask", d_.slot(x).elements, Dtype::uint8);
     d_.kernel({.kernel = Kernel::dropout_fwd,
@@ -118,7 +128,7 @@ void EmbeddingEnd::backward(SlotId dy) {
                .module = Module::embedding},
               {dy, mask_}, {dx});
   }
-  if (d_.model().position == PositionKind::learned) {
+  if (d_.model().position == PositionKind::learned && depth_ == 0) {
     params_.prepare_gradient(d_, position_);
     d_.kernel({.kernel = Kernel::position_bwd,
                .dims = {z_.norm_rows, z_.hidden, z_.micro},
@@ -142,30 +152,32 @@ void EmbeddingEnd::backward(SlotId dy) {
   params_.gradient_drafted(d_, word_);
 }
 
-void HeadEnd::declare_parameters(const ParameterId* shared) {
+void HeadEnd::declare_norm() {
   const Model& m = d_.model();
+  const auto layer = static_cast<std::int16_t>(depth_ == 0 ? -1 : m.layers + depth_ - 1);
   const Param vector{.rows = m.hidden,
                      .cols = 1,
                      .padded_rows = m.hidden,
                      .shard_dim = -1,
                      .init = Param::Init::ones,
-                     .layer = -1};
+                     .layer = layer};
   const bool partial = d_.plan().sequence_parallel;
+  const std::string name =
+      (depth_ == 0 ? std::string() : "layers." + std::to_string(layer) + ".mtp.") + "final_norm";
   norm_weight_ =
-      params_.declare({.param = vector, .name = "final_norm.weight", .partial_over_tp = partial});
+      params_.declare({.param = vector, .name = name + ".weight", .partial_over_tp = partial});
   if (m.norm == NormKind::layernorm) {
     Param bias = vector;
     bias.init = Param::Init::zeros;
     norm_bias_ =
-        params_.declare({.param = bias, .name = "final_norm.bias", .partial_over_tp = partial});
+        params_.declare({.param = bias, .name = name + ".bias", .partial_over_tp = partial});
   }
-  if (shared != nullptr) {
-    weight_ = *shared;
-    return;
-  }
-  Param head = word_embedding_param(d_);
-  head.tied_copy = m.tied_embeddings;
-  weight_ = params_.declare({.param = head, .name = m.tied_embeddings ? "word_embedding" : "head"});
+}
+
+void HeadEnd::declare_weight() {
+  const int depths = static_cast<int>(d_.model().mtp_layers);
+  weight_ = params_.declare(
+      {.param = word_embedding_param(d_), .name = "head", .contributions = 1 + depths});
 }
 
 Linear HeadEnd::head() const {
@@ -175,23 +187,35 @@ Linear HeadEnd::head() const {
           .module = Module::head};
 }
 
-void HeadEnd::forward(SlotId input, SlotId loss) {
+SlotId HeadEnd::normalize(SlotId input) {
   input_ = input;
-  labels_ = load(d_, z_, Kernel::load_labels, "labels");
+  labels_ = load(d_, z_, Kernel::load_labels, depth_, "labels");
   const NormResult n = norm_forward(
       d_, params_,
       {.input = input, .weight = norm_weight_, .bias = norm_bias_, .name = "final_norm"});
   norm_ = n.output;
   norm_stats_ = n.stats;
   normalized_ = n.normalized;
+  return norm_;
+}
+
+void HeadEnd::forward_loss(SlotId loss) {
   input_to_head_ = column_input(d_, z_, head(), norm_, MadeBy::norm);
   if (d_.plan().cross_entropy == CrossEntropyKind::chunked) {
-    chunked_.forward(head(), input_to_head_.full, labels_, loss);
+    chunked_.forward(head(), {.norm = input_to_head_.full, .labels = labels_, .divisor = divisor()},
+                     loss);
     return;
   }
   const SlotId logits = linear_forward(d_, params_, head(), input_to_head_, "logits");
   d_.slot(logits).category = Category::logits;
-  forward_loss(logits, loss);
+  cross_entropy(logits, loss);
+}
+
+/// Losses of deeper predictions together weigh a tenth (mtp_loss_scaling_factor).
+std::int64_t HeadEnd::divisor() const {
+  const std::int64_t tokens = z_.rows * d_.plan().micro_batches;
+  constexpr std::int64_t kTenth = 10;
+  return depth_ == 0 ? tokens : tokens * kTenth * d_.model().mtp_layers;
 }
 
 std::int64_t HeadEnd::blocks() const {
@@ -213,7 +237,7 @@ SlotId HeadEnd::gather_logits(SlotId logits) {
   return full;
 }
 
-void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
+void HeadEnd::cross_entropy(SlotId logits, SlotId loss) {
   const std::int64_t width = head().out;
   const std::int64_t n = z_.rows * width * blocks();
   const std::uint32_t tp = blocks() > 1 ? kNone : d_.comm("tp");
@@ -248,9 +272,7 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
                .continues = tp == kNone},
               {logits, labels_, max}, {target, sum_});
     for (const SlotId x : {target, sum_}) reduce(x, ReduceOp::sum);
-    d_.kernel({.kernel = Kernel::ce_loss,
-               .dims = {z_.rows, z_.rows * d_.plan().micro_batches},
-               .module = Module::loss},
+    d_.kernel({.kernel = Kernel::ce_loss, .dims = {z_.rows, divisor()}, .module = Module::loss},
               {target, sum_}, {loss});
     return;
   }
@@ -265,7 +287,7 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
   if (upcast) d_.hold(logits);
   for (const SlotId x : sums.reduced) reduce(x, ReduceOp::sum);
   d_.kernel({.kernel = Kernel::ce_loss,
-             .dims = {z_.rows, z_.rows * d_.plan().micro_batches},
+             .dims = {z_.rows, divisor()},
              .module = Module::loss,
              .launches = 4},
             {sums.target, sum_}, {loss});
@@ -274,8 +296,7 @@ void HeadEnd::forward_loss(SlotId logits, SlotId loss) {
 SlotId HeadEnd::logits_gradient() {
   const std::int64_t width = head().out;
   const std::int64_t n = z_.rows * width * blocks();
-  const std::array<std::int64_t, 6> dims{z_.rows, width, z_.rows * d_.plan().micro_batches,
-                                         blocks()};
+  const std::array<std::int64_t, 6> dims{z_.rows, width, divisor(), blocks()};
   const auto scaled = [&](OperandList inputs) {
     if (d_.loss_scale != kNone) inputs.push_back(d_.loss_scale);
     return inputs;
@@ -304,20 +325,19 @@ SlotId HeadEnd::logits_gradient() {
   return dlogits;
 }
 
-SlotId HeadEnd::backward() {
-  if (d_.plan().cross_entropy == CrossEntropyKind::chunked)
-    return norm_input_gradient(chunked_.backward(head()));
+SlotId HeadEnd::backward_loss() {
+  if (d_.plan().cross_entropy == CrossEntropyKind::chunked) return chunked_.backward(head());
   SlotId dlogits = logits_gradient();
   if (blocks() > 1) {  // this rank's part of the gathered gradient
     const std::int64_t part = z_.rows * head().out;
     dlogits = d_.view(dlogits, "dlogits_part", 0, part);
     d_.slot(dlogits).tp_stride = part;
   }
-  return norm_input_gradient(
-      column_backward(d_, params_, z_, head(), {.output_grad = dlogits, .input = input_to_head_}));
+  return column_backward(d_, params_, z_, head(),
+                         {.output_grad = dlogits, .input = input_to_head_});
 }
 
-SlotId HeadEnd::norm_input_gradient(SlotId norm_grad) {
+SlotId HeadEnd::backward_norm(SlotId norm_grad) {
   return norm_backward(d_, params_,
                        {.output_grad = norm_grad,
                         .input = input_,

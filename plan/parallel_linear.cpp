@@ -180,11 +180,25 @@ LinearInput column_input(RoleDraft& d, const LayerSizes& z, const Linear& l, Slo
   return in;
 }
 
-LinearInput row_input(RoleDraft& d, const Linear& l, SlotId x, MadeBy made_by) {
+namespace {
+
+LinearInput whole_input(RoleDraft& d, const Linear& l, SlotId x, MadeBy made_by, bool row_shard) {
   if (!l.quantized) return {.shard = x, .full = x, .quantized = {}};
-  LinearInput in{.quantized = quantize(d, {.source = x, .made_by = made_by, .module = l.module})};
+  LinearInput in{
+      .quantized = quantize(
+          d, {.source = x, .made_by = made_by, .row_shard = row_shard, .module = l.module})};
   in.full = in.quantized.rows;
   return in;
+}
+
+}  // namespace
+
+LinearInput row_input(RoleDraft& d, const Linear& l, SlotId x, MadeBy made_by) {
+  return whole_input(d, l, x, made_by, false);
+}
+
+LinearInput replicated_input(RoleDraft& d, const Linear& l, SlotId x) {
+  return whole_input(d, l, x, MadeBy::other, d.plan().sequence_parallel);
 }
 
 SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& l, const LinearInput& a,
@@ -348,27 +362,39 @@ QuantizedOperand gathered_gradient(RoleDraft& d, const LayerSizes& z, const Line
 
 }  // namespace
 
-SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
-                    const RowBackward& in) {
-  const QuantizedOperand dc = gathered_gradient(d, z, l, in.output_grad);
+namespace {
+
+/// Both products of backward, of an input that forward multiplied as it was given.
+SlotId both_gradients(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
+                      const QuantizedOperand& dc, const LinearInput& input) {
   ProductOperands of_input = with_weight(d, p, l, dc.rows);
   add_scales(of_input, dc.row_scales);
   const SlotId da = input_gradient(d, l, of_input, z.act);
   ProductOperands of_weight{.left = dc.columns,
-                            .right = l.quantized ? in.input.quantized.columns : in.input.shard,
+                            .right = l.quantized ? input.quantized.columns : input.shard,
                             .scales = {}};
   add_scales(of_weight, dc.column_scales);
-  if (l.quantized) add_scales(of_weight, in.input.quantized.column_scales);
+  if (l.quantized) add_scales(of_weight, input.quantized.column_scales);
   weight_gradient(d, p, l, of_weight);
   return da;
 }
 
+}  // namespace
+
+SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
+                    const RowBackward& in) {
+  return both_gradients(d, p, z, l, gathered_gradient(d, z, l, in.output_grad), in.input);
+}
+
 SlotId replicated_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
                            const ReplicatedBackward& in) {
-  const SlotId da = input_gradient(
-      d, l, {.left = in.output_grad, .right = p.slots(l.weight).weight, .scales = {}}, z.act);
-  weight_gradient(d, p, l, {.left = in.output_grad, .right = in.input, .scales = {}});
-  return da;
+  QuantizedOperand dc{.rows = in.output_grad, .columns = in.output_grad};
+  if (l.quantized)
+    dc = quantize(d, {.source = in.output_grad,
+                      .role = OperandRole::gradient,
+                      .row_shard = d.plan().sequence_parallel,
+                      .module = l.module});
+  return both_gradients(d, p, z, l, dc, in.input);
 }
 
 }  // namespace windtunnel

@@ -36,6 +36,8 @@ LinearInput column_input(RoleDraft& d, const LayerSizes& z, const Linear& linear
 /// The same without the gather: what backward reads, made again of a recomputed input.
 LinearInput kept_input(RoleDraft& d, const Linear& linear, SlotId x, MadeBy made_by);
 LinearInput row_input(RoleDraft& d, const Linear& linear, SlotId x, MadeBy made_by);
+/// Of a layer that is whole on every rank: this rank's rows.
+LinearInput replicated_input(RoleDraft& d, const Linear& linear, SlotId x);
 
 /// (Ts, width) -> (T, width): all-gather under sequence parallel, else the slot itself.
 SlotId gather_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t width);
@@ -69,7 +71,8 @@ SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const
 /// Backward of a layer that is whole on every rank, of this rank's rows: dC (Ts, N) and the input
 /// (Ts, K) -> dA (Ts, K); no transfers.
 struct ReplicatedBackward {
-  SlotId output_grad = kNone, input = kNone;
+  SlotId output_grad = kNone;
+  LinearInput input;
 };
 SlotId replicated_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z,
                            const Linear& linear, const ReplicatedBackward& in);

@@ -78,8 +78,8 @@ void ChunkParameters::lay_out_buckets(RoleDraft& d, bool one_bucket, bool parted
   };
   for (std::size_t i = requests_.size(); i-- > 0;) {
     if (requests_[i].param.is_parted() != parted) continue;
-    const bool tied = d.model().tied_embeddings && d.plan().pp > 1 &&
-                      requests_[i].name.rfind("word_embedding", 0) == 0;
+    const bool tied =
+        d.copies_word_embedding() && requests_[i].name.rfind("word_embedding", 0) == 0;
     if (tied) close();
     members.push_back(i);
     elements += local_elements(requests_[i].param, d.plan().tp);

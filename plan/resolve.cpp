@@ -8,6 +8,7 @@
 #include "plan/preset_defaults.h"
 #include "plan/resolve_context.h"
 #include "plan/resolve_experts.h"
+#include "plan/resolve_latent.h"
 #include "plan/resolve_quantization.h"
 #include "plan/resolve_sharding.h"
 #include "plan/resolver.h"
@@ -122,10 +123,12 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
                       const std::string& preset) {
   const SchedulePart& part = s.plan.schedule;
   resolve_schedule_kind(part, r, p, preset);
-  if (s.model.tied_embeddings && p.placement == ChunkPlacement::v_shape) {
+  const bool shares = s.model.tied_embeddings || s.model.mtp_layers > 0;
+  if (shares && p.placement == ChunkPlacement::v_shape) {
     r.error("plan.schedule.kind",
             "the first and the last chunk lie on one stage: a weight that both use is not built",
-            "tied_embeddings: false, or a schedule whose last chunk is on the last stage");
+            "tied_embeddings: false and mtp_layers: 0, or a schedule whose last chunk is on the "
+            "last stage");
   }
   p.micro_batch_group = r.take("plan.schedule.micro_batch_group", part.micro_batch_group,
                                default_group(rules, p), "computed (pp)");
@@ -265,7 +268,7 @@ void check_layout(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
                 " attention heads",
             "use a tp that divides heads");
   }
-  if (m.kv_heads % p.tp != 0) {
+  if (!m.mla && m.kv_heads % p.tp != 0) {
     r.error("plan.tp",
             "tp = " + std::to_string(p.tp) + " does not divide the " + std::to_string(m.kv_heads) +
                 " key/value heads",
@@ -308,6 +311,7 @@ ResolvedScenario resolve(const Scenario& s) {
   resolve_kernels(s, r, p, preset);
   resolve_graphs(s, out.rules, r, p, preset);
   resolve_experts(s, r, p, preset);
+  check_latent(s, r, p);
   resolve_overlap(s, r, p, preset);
   resolve_context(s, r, p, preset);
   const std::int64_t multiple = std::max<std::int64_t>(1, out.rules.vocab_multiple) * p.tp;

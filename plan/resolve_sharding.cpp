@@ -20,6 +20,12 @@ void check_sharded_weights(const Scenario& s, const FrameworkRules& rules, Resol
                 std::to_string(p.shard_degree) + " of a shard group",
             "true, false, or a proper divisor of the shard group");
   }
+  if (s.model.mtp_layers > 0) {
+    r.error("model.mtp_layers",
+            "multi-token prediction reads the embedding and the head again: with sharded weights "
+            "that is not built",
+            "sharding: {kind: zero1}, or mtp_layers: 0");
+  }
   if (p.pp == 1) return;
   if (k > 1) {
     r.error("plan.sharding.reshard_after_forward",

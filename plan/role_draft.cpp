@@ -111,6 +111,13 @@ SlotId RoleDraft::view(SlotId parent, std::string_view name, std::int64_t offset
   return static_cast<SlotId>(role.slots.size() - 1);
 }
 
+SlotId RoleDraft::tp_part(SlotId whole, std::string_view name) {
+  const std::int64_t n = slot(whole).elements / plan().tp;
+  const SlotId part = view(whole, name, 0, n);
+  slot(part).tp_stride = n;
+  return part;
+}
+
 SlotId RoleDraft::dp_part(SlotId whole, std::string_view name, int ways, int step) {
   const std::int64_t n = slot(whole).elements / ways;
   const SlotId part = view(whole, name, 0, n);

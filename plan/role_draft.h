@@ -68,6 +68,8 @@ class RoleDraft {
   void take(SlotId slot, When when);
   void give_back(SlotId slot, When when);
   SlotId view(SlotId parent, std::string_view name, std::int64_t offset, std::int64_t elements);
+  /// This tp rank's equal part of rows.
+  SlotId tp_part(SlotId whole, std::string_view name);
   /// This rank's of `ways` equal parts, whose ranks are `step` replica places apart.
   SlotId dp_part(SlotId whole, std::string_view name, int ways, int step = 1);
 
@@ -98,6 +100,10 @@ class RoleDraft {
   const ResolvedPlan& plan() const { return scenario.plan; }
   const Model& model() const { return scenario.scenario.model; }
   const FrameworkRules& rules() const { return scenario.rules; }
+  /// Whether the last stage holds a copy of the first one's word embedding.
+  bool copies_word_embedding() const {
+    return plan().pp > 1 && (model().tied_embeddings || model().mtp_layers > 0);
+  }
   std::uint32_t comm(std::string_view name) const { return writer.comm(name); }
 
   ProgramWriter& writer;

@@ -70,18 +70,21 @@ TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters
       core_(z_.of_core(draft.plan().cp_heads)),
       layer_(place.layer) {
   const ResolvedPlan& p = d_.plan();
-  quantized_ = layer_is_quantized(d_, layer_);
+  const int kind = place.like.value_or(layer_);
+  quantized_ = layer_is_quantized(d_, kind);
   const bool selected = layer_is_selected(p.recompute_layers, place.index_in_stage);
   full_recompute_ = p.recompute == RecomputeKind::full && selected;
   recompute_attention_ = selected && p.recomputes(RecomputeModule::attention);
   recompute_core_ = selected && p.recomputes(RecomputeModule::core_attention);
-  const bool moe = is_moe_layer(d_.model(), layer_);
+  const bool moe = is_moe_layer(d_.model(), kind);
   if (moe) experts_.emplace(draft, parameters, layer_);
+  if (d_.model().mla) latent_.emplace(draft, parameters, layer_, quantized_);
   recompute_mlp_ = selected && p.recomputes(moe ? RecomputeModule::moe : RecomputeModule::mlp);
   recompute_norm_ = selected && p.recomputes(RecomputeModule::norm);
   recompute_activation_ =
       selected && p.recomputes(moe ? RecomputeModule::moe_activation : RecomputeModule::activation);
   recompute_shared_ = selected && moe && p.recomputes(RecomputeModule::shared_experts);
+  recompute_up_ = selected && latent_ && p.recomputes(RecomputeModule::mla_up_proj);
 }
 
 void TransformerLayer::declare_parameters() {
@@ -107,9 +110,14 @@ void TransformerLayer::declare_parameters() {
   const std::int64_t h = m.hidden, q = m.query_width(), kv = m.kv_width(), f = m.ffn;
   p_.norm1_weight = declare("norm1.weight", h, 1, -1, {}, Init::ones);
   if (ln) p_.norm1_bias = declare("norm1.bias", h, 1, -1, {}, Init::zeros);
-  p_.qkv_weight = declare("qkv.weight", q + 2 * kv, h, 0, {q, kv, kv}, Init::normal);
-  if (m.bias) p_.qkv_bias = declare("qkv.bias", q + 2 * kv, 1, 0, {q, kv, kv}, Init::zeros);
-  p_.o_weight = declare("o.weight", h, q, 1, {q}, Init::normal);
+  if (latent_) {
+    latent_->declare_parameters();
+  } else {
+    p_.qkv_weight = declare("qkv.weight", q + 2 * kv, h, 0, {q, kv, kv}, Init::normal);
+    if (m.bias) p_.qkv_bias = declare("qkv.bias", q + 2 * kv, 1, 0, {q, kv, kv}, Init::zeros);
+  }
+  const std::int64_t context = z_.query * d_.plan().tp;
+  p_.o_weight = declare("o.weight", h, context, 1, {context}, Init::normal);
   if (m.bias) p_.o_bias = declare("o.bias", h, 1, -1, {}, Init::zeros);
   p_.norm2_weight = declare("norm2.weight", h, 1, -1, {}, Init::ones);
   if (ln) p_.norm2_bias = declare("norm2.bias", h, 1, -1, {}, Init::zeros);
@@ -144,13 +152,17 @@ void TransformerLayer::forward_attention_norm() {
                                      .weight = p_.norm1_weight,
                                      .bias = p_.norm1_bias,
                                      .name = "norm1",
-                                     .quantizes = quantized_ && norm_quantizes(d_)});
+                                     .quantizes = quantized_ && !latent_ && norm_quantizes(d_)});
   t_.norm1 = n.output;
   t_.norm1_stats = n.stats;
   t_.normalized1 = n.normalized;
 }
 
 void TransformerLayer::forward_qkv() {
+  if (latent_) {
+    t_.qkv = latent_->forward(t_.norm1);
+    return;
+  }
   t_.qkv_input = column_input(d_, z_, qkv(), t_.norm1, MadeBy::norm);
   t_.qkv = linear_forward(d_, params_, qkv(), t_.qkv_input, "qkv");
   if (d_.model().position == PositionKind::rope) {
@@ -284,22 +296,30 @@ SlotId TransformerLayer::backward(SlotId dy) {
   d_.host_work(HostItem::module_call, d_.rules().host_layer.backward_calls);
   d_.host_work(HostItem::eager_op, d_.rules().host_layer.backward_ops);
   const SlotId d_residual1 = backward_mlp(dy);
-  if (!full_recompute_) {
-    d_.recompute = true;
-    if (recompute_norm_) {
-      forward_attention_norm();
-      if (!recompute_attention_) t_.qkv_input = kept_input(d_, qkv(), t_.norm1, MadeBy::norm);
-    }
-    if (recompute_attention_) {
-      forward_qkv();
-      forward_core_attention();
-      attention_output();
-    }
-    d_.recompute = false;
-  }
+  if (!full_recompute_) recompute_before_attention();
   const SlotId dx = backward_attention(d_residual1);
   d_.layer = -1;
   return dx;
+}
+
+void TransformerLayer::recompute_before_attention() {
+  d_.recompute = true;
+  if (recompute_norm_) {
+    forward_attention_norm();
+    if (!recompute_attention_) {
+      if (latent_) {
+        latent_->restore_input(t_.norm1);
+      } else {
+        t_.qkv_input = kept_input(d_, qkv(), t_.norm1, MadeBy::norm);
+      }
+    }
+  }
+  if (recompute_attention_) {
+    forward_qkv();
+    forward_core_attention();
+    attention_output();
+  }
+  d_.recompute = false;
 }
 
 SlotId TransformerLayer::backward_mlp(SlotId dy) {
@@ -333,17 +353,20 @@ SlotId TransformerLayer::backward_attention(SlotId dy) {
       row_backward(d_, params_, z_, o(), {.output_grad = branch, .input = t_.o_input});
   // The output projection keeps its input, so the core runs again only for its own backward
   // (2205.05198, section 5: 34 s b h / t bytes stay).
-  if (recompute_core_ && !recompute_attention_ && !full_recompute_) {
+  if (!recompute_attention_ && !full_recompute_) {
     d_.recompute = true;
-    forward_core_attention();
+    if (recompute_up_) t_.qkv = t_.core_qkv = latent_->project_up();
+    if (recompute_core_) forward_core_attention();
     d_.recompute = false;
   }
   const SlotId dqkv = backward_core_attention(dcontext);
   const MadeBy made_by =
       d_.model().position == PositionKind::rope ? MadeBy::elementwise : MadeBy::other;
   const SlotId dnorm =
-      column_backward(d_, params_, z_, qkv(),
-                      {.output_grad = dqkv, .input = t_.qkv_input, .grad_made_by = made_by});
+      latent_
+          ? latent_->backward(dqkv)
+          : column_backward(d_, params_, z_, qkv(),
+                            {.output_grad = dqkv, .input = t_.qkv_input, .grad_made_by = made_by});
   return norm_backward(d_, params_,
                        {.output_grad = dnorm,
                         .input = t_.input,

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "plan/expert_mlp.h"
+#include "plan/latent_attention.h"
 #include "plan/layer_sizes.h"
 #include "plan/parallel_linear.h"
 #include "plan/parameters.h"
@@ -46,8 +47,9 @@ struct LayerTensors {
 };
 
 struct LayerPlace {
-  int layer = 0;           // global
-  int index_in_stage = 0;  // over the role's chunks, for `recompute.layers`
+  int layer = 0;                 // global
+  int index_in_stage = 0;        // over the role's chunks, for `recompute.layers`
+  std::optional<int> like = {};  // the model's layer whose kind it is, when it follows them
 };
 
 class TransformerLayer {
@@ -61,6 +63,8 @@ class TransformerLayer {
   /// gradient of the input.
   SlotId backward(SlotId output_grad);
   int number() const { return layer_; }
+  /// Whether its products are in the narrow compute type.
+  bool quantized() const { return quantized_; }
   /// Whether the whole layer is recomputed in backward.
   bool fully_recomputed() const { return full_recompute_; }
 
@@ -79,6 +83,7 @@ class TransformerLayer {
   void forward_mlp_out();
   void forward_mlp();
   void recompute_mlp();
+  void recompute_before_attention();
   // backward parts
   void recompute_before_backward();
   SlotId backward_mlp(SlotId dy);
@@ -102,8 +107,10 @@ class TransformerLayer {
   bool quantized_ = false;  // its products are in the narrow compute type
   bool full_recompute_ = false;
   bool recompute_attention_ = false, recompute_core_ = false, recompute_mlp_ = false,
-       recompute_norm_ = false, recompute_activation_ = false, recompute_shared_ = false;
-  std::optional<ExpertMlp> experts_;  // in place of the MLP
+       recompute_norm_ = false, recompute_activation_ = false, recompute_shared_ = false,
+       recompute_up_ = false;
+  std::optional<LatentAttention> latent_;  // in place of the qkv product
+  std::optional<ExpertMlp> experts_;       // in place of the MLP
   LayerParameters p_;
   LayerTensors t_;
 };

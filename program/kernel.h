@@ -44,6 +44,8 @@ enum class Kernel : std::uint8_t {
   // attention
   rope_fwd,
   rope_bwd,
+  latent_heads_fwd,
+  latent_heads_bwd,
   flash_fwd,
   flash_bwd,
   scores_fwd,

@@ -5,8 +5,10 @@
 #include <cstdint>
 
 #include "kernels/reference/elementwise.h"
+#include "kernels/reference/latent.h"
 #include "program/program.h"
 #include "runtime/kernel_sets.h"
+#include "runtime/row_operands.h"
 
 namespace windtunnel::kernel_rows {
 
@@ -24,6 +26,24 @@ void rope(const C& c) {
                  forward ? ref::Rotation::forward : ref::Rotation::transposed, out);
 }
 
+template <class C>
+void latent_heads(const C& c) {
+  const ref::LatentDims d{
+      .t = c.dim(0), .heads = c.dim(1), .nope = c.dim(2), .rope = c.dim(3), .value = c.dim(4)};
+  const std::int64_t q = d.t * d.q_width(), kv = d.t * d.kv_width(), rope = d.t * d.rope,
+                     qkv = d.t * d.width();
+  const auto rows = c.rows(c.dim(5), d.t);
+  if (c.shape.kernel == Kernel::latent_heads_fwd) {
+    ref::latent_heads_fwd<ValueOf<C>>(
+        d, rows,
+        {.q = c.in(0, q), .kv = c.in(1, kv), .k_rope = c.in(2, rope), .qkv = c.out(0, qkv)});
+  } else {
+    ref::latent_heads_bwd<ValueOf<C>>(
+        d, rows,
+        {.dqkv = c.in(0, qkv), .dq = c.out(0, q), .dkv = c.out(1, kv), .dk_rope = c.out(2, rope)});
+  }
+}
+
 /// Sizes of an attention operand: rows of qkv, scores and output.
 struct AttentionSizes {
   std::int64_t qkv, scores, out, lse;
@@ -38,7 +58,7 @@ inline AttentionSizes sizes_of(const ref::AttentionDims& d) {
   const std::int64_t t = d.micro * d.s;
   return {.qkv = t * d.width(),
           .scores = d.micro * d.a * d.s * d.s,
-          .out = t * d.a * d.d,
+          .out = t * d.a * d.value_width(),
           .lse = t * d.a};
 }
 
@@ -67,12 +87,13 @@ ref::AttentionElements attention_elements(const C& c, std::int64_t s, std::int64
 
 template <class C>
 void flash(const C& c) {
-  const ref::AttentionDims d = attention_dims(c);
+  ref::AttentionDims d = attention_dims(c);
+  d.values = c.dim(5);
   const AttentionSizes n = sizes_of(d);
   ref::FlashOptions options{.mask = attention_mask(c), .dropout = {}};
   if (c.has(kAttentionDropout)) {
-    options.dropout = ref::FlashDropout{.key = dropout_key(c, c.dim(5)),
-                                        .elements = attention_elements(c, d.s, d.a)};
+    options.dropout =
+        ref::FlashDropout{.key = dropout_key(c, 0), .elements = attention_elements(c, d.s, d.a)};
   }
   if (c.shape.kernel == Kernel::flash_fwd) {
     SetOf<C>::flash_fwd(d, options, c.in(0, n.qkv), c.out(0, n.out), c.out(1, n.lse));

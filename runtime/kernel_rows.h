@@ -34,8 +34,9 @@ void load(const C& c, std::int64_t shift) {
   const std::int64_t t = c.dim(0);
   // Any fixed difference keeps tokens apart from weights of the same seed.
   constexpr std::uint64_t kTokens = 0x746f6b656e73;
-  ref::load_tokens({.seed = c.seed ^ kTokens, .vocab = c.program.job.vocab, .shift = shift},
-                   c.rows(c.dim(1), t), t, c.tokens_out(0, t));
+  ref::load_tokens(
+      {.seed = c.seed ^ kTokens, .vocab = c.program.job.vocab, .shift = shift + c.dim(2)},
+      c.rows(c.dim(1), t), t, c.tokens_out(0, t));
 }
 
 template <class C>
@@ -248,6 +249,8 @@ constexpr auto table() {  // NOLINT(readability-function-size)
       {K::grouped_wgrad, grouped<Call>},
       {K::rope_fwd, rope<Call>},
       {K::rope_bwd, rope<Call>},
+      {K::latent_heads_fwd, latent_heads<Call>},
+      {K::latent_heads_bwd, latent_heads<Call>},
       {K::flash_fwd, flash<Call>},
       {K::flash_bwd, flash<Call>},
       {K::scores_fwd, scores_and_context<Call>},

@@ -60,10 +60,6 @@ Used given(bool in_use, const char* text) {
 }
 
 constexpr Rule kRules[] = {
-    {"model.mla", [](const Scenario& s) { return given(s.model.mla.has_value(), "latent"); }, ""},
-    {"model.mtp_layers",
-     [](const Scenario& s) { return above(static_cast<double>(s.model.mtp_layers), 0); },
-     "mtp_layers: 0"},
     {"model.sliding_window",
      [](const Scenario& s) {
        return above(static_cast<double>(s.model.sliding_window.value_or(0)), 0);

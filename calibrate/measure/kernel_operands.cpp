@@ -93,10 +93,25 @@ KernelOperands of_grouped(const Shape& s) {
   return with({{c}, {a}}, {{w}});
 }
 
+KernelOperands of_rope(const Shape& s) {
+  const std::int64_t t = s.dims[0];
+  if (s.kernel == Kernel::rope_fwd || s.kernel == Kernel::rope_bwd) {
+    const std::int64_t n = t * (s.dims[1] + 2 * s.dims[2]) * s.dims[3];
+    return with({{n}}, {in_place(n, 0)});
+  }
+  const std::int64_t a = s.dims[1], nope = s.dims[2], rope = s.dims[3], v = s.dims[4];
+  const std::int64_t q = t * a * (nope + rope), kv = t * a * (nope + v), shared = t * rope;
+  if (s.kernel == Kernel::latent_heads_fwd)
+    return with({{q}, {kv}, {shared}}, {{2 * q + t * a * v}});
+  return with({{2 * q + t * a * v}}, {{q}, {kv}, {shared}});
+}
+
 KernelOperands of_attention(const Shape& s) {
   const std::int64_t micro = s.dims[0], seq = s.dims[1], a = s.dims[2], k = s.dims[3],
                      d = s.dims[4];
-  const std::int64_t t = micro * seq, qkv = t * (a + 2 * k) * d, out = t * a * d;
+  const bool flash = s.kernel == Kernel::flash_fwd || s.kernel == Kernel::flash_bwd;
+  const std::int64_t v = flash && s.dims[5] > 0 ? s.dims[5] : d;
+  const std::int64_t t = micro * seq, qkv = t * ((a + k) * d + k * v), out = t * a * v;
   const std::int64_t scores = micro * a * seq * seq;
   switch (s.kernel) {
     case Kernel::flash_fwd:
@@ -270,7 +285,7 @@ constexpr Stretch kStretches[] = {{Kernel::load_tokens, of_ends},
                                   {Kernel::layernorm_fwd, of_norm},
                                   {Kernel::gemm_fwd, of_gemm},
                                   {Kernel::grouped_fwd, of_grouped},
-                                  {Kernel::rope_fwd, nullptr},
+                                  {Kernel::rope_fwd, of_rope},
                                   {Kernel::flash_fwd, of_attention},
                                   {Kernel::flash_block_fwd, of_blocks},
                                   {Kernel::activation_fwd, of_rows},
@@ -284,10 +299,7 @@ KernelOperands laid_out(const Shape& shape) {
   for (const Stretch& s : kStretches) {
     if (s.first <= shape.kernel) found = &s;
   }
-  if (found->operands != nullptr) return found->operands(shape);
-  const std::int64_t n =
-      shape.dims[0] * (shape.dims[1] + 2 * shape.dims[2]) * shape.dims[3];  // rope
-  return with({{n}}, {in_place(n, 0)});
+  return found->operands(shape);
 }
 
 }  // namespace

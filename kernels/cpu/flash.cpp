@@ -132,7 +132,7 @@ void add_tile_row(const HeadContext<T>& head, const TileAt& tile, std::int64_t i
   running.sum[u] = running.sum[u] * correction + p.sum();
   running.largest[u] = largest;
   if (tile.key > 0 && correction != T{1}) {
-    Row<T>(running.out.data + i * running.out.stride, head.dims.d) *= correction;
+    Row<T>(running.out.data + i * running.out.stride, head.dims.value_width()) *= correction;
   }
   if (head.options.dropout) {
     alignas(64) std::array<T, kKeys<T>> factors;
@@ -152,9 +152,9 @@ struct ForwardBlocks {
 template <class T>
 void forward_queries(const HeadContext<T>& head, const ForwardBlocks<T>& o, std::int64_t query,
                      std::int64_t rows) {
-  const std::int64_t d = head.dims.d;
+  const std::int64_t d = head.dims.d, values = head.dims.value_width();
   Tile<T> scores;
-  const Block<T> out = o.out.part(query, 0, rows, d);
+  const Block<T> out = o.out.part(query, 0, rows, values);
   Running<T> running{.largest = {}, .sum = {}, .out = out};
   running.largest.fill(-std::numeric_limits<T>::infinity());
   for_each_tile(head, query, rows, [&](const TileAt& tile) {
@@ -167,13 +167,13 @@ void forward_queries(const HeadContext<T>& head, const ForwardBlocks<T>& o, std:
       add_tile_row(head, tile, i, scores.row(i), running);
     }
     product_nn<T>({.a = s.readable(),
-                   .b = o.v.part(tile.key, 0, tile.columns, d),
+                   .b = o.v.part(tile.key, 0, tile.columns, values),
                    .c = out,
                    .update = tile.key == 0 ? Update::overwrite : Update::accumulate});
   });
   for (std::int64_t i = 0; i < rows; ++i) {
     const auto u = static_cast<std::size_t>(i);
-    Row<T> row(out.data + i * out.stride, d);
+    Row<T> row(out.data + i * out.stride, values);
     if (running.sum[u] > 0) {
       row *= 1 / running.sum[u];
     } else {
@@ -225,10 +225,9 @@ void backward_row(const HeadContext<T>& head, const TileAt& tile, std::int64_t i
 template <class T>
 void backward_tile(const HeadContext<T>& head, const BackwardBlocks<T>& o, const TileAt& tile,
                    const PerQuery<T>& inner) {
-  const std::int64_t d = head.dims.d;
   Tile<T> probabilities, dscores;
-  const auto part_q = [&](const auto& b) { return b.part(tile.query, 0, tile.rows, d); };
-  const auto part_k = [&](const auto& b) { return b.part(tile.key, 0, tile.columns, d); };
+  const auto part_q = [&](const auto& b) { return b.part(tile.query, 0, tile.rows, b.columns); };
+  const auto part_k = [&](const auto& b) { return b.part(tile.key, 0, tile.columns, b.columns); };
   const Block<T> p = probabilities.block(tile.rows, tile.columns);
   const Block<T> ds = dscores.block(tile.rows, tile.columns);
   product_nt<T>({.a = part_q(o.q), .b = part_k(o.k), .c = p, .alpha = head.scale});
@@ -260,8 +259,8 @@ void backward_queries(const HeadContext<T>& head, const BackwardBlocks<T>& o, st
   using ConstRow = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
   PerQuery<T> inner;
   for (std::int64_t i = 0; i < rows; ++i) {
-    const ConstRow out(o.out.data + (query + i) * o.out.stride, head.dims.d);
-    const ConstRow dout(o.dout.data + (query + i) * o.dout.stride, head.dims.d);
+    const ConstRow out(o.out.data + (query + i) * o.out.stride, o.out.columns);
+    const ConstRow dout(o.dout.data + (query + i) * o.dout.stride, o.dout.columns);
     inner[static_cast<std::size_t>(i)] = (out * dout).sum();
   }
   for_each_tile(head, query, rows,

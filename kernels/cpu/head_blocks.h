@@ -15,7 +15,7 @@ struct Head {
   std::int64_t sample, head;
 };
 
-/// (s, d) each; T may be const.
+/// (s, d) each, values and outputs (s, dv); T may be const.
 template <class T>
 Block<T> queries_of(const AttentionDims& dims, const Head& at, T* qkv) {
   return {qkv + dims.query(at.sample, 0, at.head), dims.s, dims.d, dims.micro * dims.width()};
@@ -28,12 +28,14 @@ Block<T> keys_of(const AttentionDims& dims, const Head& at, T* qkv) {
 
 template <class T>
 Block<T> values_of(const AttentionDims& dims, const Head& at, T* qkv) {
-  return {qkv + dims.value(at.sample, 0, at.head), dims.s, dims.d, dims.micro * dims.width()};
+  return {qkv + dims.value(at.sample, 0, at.head), dims.s, dims.value_width(),
+          dims.micro * dims.width()};
 }
 
 template <class T>
 Block<T> outputs_of(const AttentionDims& dims, const Head& at, T* out) {
-  return {out + dims.out(at.sample, 0, at.head), dims.s, dims.d, dims.micro * dims.a * dims.d};
+  const std::int64_t width = dims.value_width();
+  return {out + dims.out(at.sample, 0, at.head), dims.s, width, dims.micro * dims.a * width};
 }
 
 /// (s, s)

@@ -3,7 +3,8 @@
 //
 // qkv is (t, (a + 2k) d), a row being [a query heads | k key heads | k value heads] of width d and
 // row = position * micro + sample; query head i reads key and value head i / (a / k). Scores and
-// probabilities are (micro * a, s, s): (sample, head, query, key).
+// probabilities are (micro * a, s, s): (sample, head, query, key). Value heads of the fused kernel
+// may have a width of their own.
 // real: S = q k^T / sqrt(d), P = softmax(S - alibi) over keys up to the query.
 // field: S = q k^T, P = S - alibi up to the query and 0 beyond it.
 
@@ -16,8 +17,10 @@ namespace windtunnel::reference {
 
 struct AttentionDims {
   std::int64_t micro = 0, s = 0, a = 0, k = 0, d = 0;
+  std::int64_t values = 0;  // width of a value head; 0: d
 
-  std::int64_t width() const { return (a + 2 * k) * d; }
+  std::int64_t value_width() const { return values > 0 ? values : d; }
+  std::int64_t width() const { return (a + k) * d + k * value_width(); }
   std::int64_t row(std::int64_t sample, std::int64_t position) const {
     return position * micro + sample;
   }
@@ -29,11 +32,11 @@ struct AttentionDims {
     return row(sample, position) * width() + (a + head / (a / k)) * d;
   }
   std::int64_t value(std::int64_t sample, std::int64_t position, std::int64_t head) const {
-    return key(sample, position, head) + k * d;
+    return row(sample, position) * width() + (a + k) * d + head / (a / k) * value_width();
   }
-  /// Offset of a head's output vector in out (t, a d).
+  /// Offset of a head's output vector in out (t, a d), of the values' width.
   std::int64_t out(std::int64_t sample, std::int64_t position, std::int64_t head) const {
-    return row(sample, position) * a * d + head * d;
+    return row(sample, position) * a * value_width() + head * value_width();
   }
   /// Offset of a row of scores.
   std::int64_t score(std::int64_t sample, std::int64_t head, std::int64_t position) const {

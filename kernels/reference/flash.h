@@ -3,6 +3,7 @@
 // output and log(sum(exp)) of each row and rebuilding the rest in the backward (Dao et al. 2022,
 // arXiv 2205.14135).
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -32,7 +33,8 @@ struct FlashOptions {
   }
 };
 
-/// qkv (t, (a + 2k) d) -> out (t, a d), lse (t a): (row, head)
+/// qkv (t, (a + 2k) d) -> out (t, a d), lse (t a): (row, head). Of values of their own width dv:
+/// qkv (t, (a + k) d + k dv), out (t, a dv).
 template <class T>
 void flash_fwd(const AttentionDims& dims, const FlashOptions& options, const T* qkv, T* out,
                T* lse) {
@@ -45,7 +47,7 @@ void flash_fwd(const AttentionDims& dims, const FlashOptions& options, const T* 
       p[static_cast<std::size_t>(j)] *= options.factor<T>(dims, row, j);
     }
     T* o = out + dims.out(row.sample, row.query, row.head);
-    for (std::int64_t c = 0; c < dims.d; ++c) {
+    for (std::int64_t c = 0; c < dims.value_width(); ++c) {
       Dot<T> dot;
       for (std::int64_t j = 0; j < dims.s; ++j) {
         dot.add(p[static_cast<std::size_t>(j)], qkv[dims.value(row.sample, j, row.head) + c]);
@@ -75,14 +77,14 @@ void flash_bwd_row(const AttentionDims& dims, const FlashOptions& options, const
   score_row(dims, row, o.qkv, p.data());
   softmax_row(dims, options.mask, row, p.data(), p.data());
   Dot<T> inner;
-  for (std::int64_t c = 0; c < dims.d; ++c) inner.add(o.dout[at + c], o.out[at + c]);
+  for (std::int64_t c = 0; c < dims.value_width(); ++c) inner.add(o.dout[at + c], o.out[at + c]);
   for (std::int64_t j = 0; j < options.mask.keys(row.query, dims.s); ++j) {
     const std::int64_t key = dims.key(row.sample, j, row.head);
     const std::int64_t value = dims.value(row.sample, j, row.head);
     const T factor = options.factor<T>(dims, row, j);
     const T probability = p[static_cast<std::size_t>(j)];
     Dot<T> dp;
-    for (std::int64_t c = 0; c < dims.d; ++c) {
+    for (std::int64_t c = 0; c < dims.value_width(); ++c) {
       dp.add(o.dout[at + c], o.qkv[value + c]);
       o.dqkv[value + c] += probability * factor * o.dout[at + c];
     }
@@ -98,7 +100,7 @@ void flash_bwd_row(const AttentionDims& dims, const FlashOptions& options, const
 
 template <class T>
 void flash_bwd(const AttentionDims& dims, const FlashOptions& options, const FlashBackward<T>& o) {
-  clear_heads(dims, 0, dims.a + 2 * dims.k, o.dqkv);
+  std::fill(o.dqkv, o.dqkv + dims.micro * dims.s * dims.width(), T{});
   for_each_row(dims, [&](const AttentionRow& row) { flash_bwd_row(dims, options, row, o); });
 }
 

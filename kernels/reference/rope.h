@@ -44,21 +44,27 @@ CosSin<T> rotation_at(std::int64_t position, std::int64_t pair, std::int64_t d) 
   }
 }
 
+/// x (d) -> y (d), rotated by a position; may be in place.
+template <class T>
+void rotate(std::int64_t d, std::int64_t position, Rotation rotation, const T* x, T* y) {
+  const std::int64_t half = d / 2;
+  for (std::int64_t i = 0; i < half; ++i) {
+    const auto [c, forward_s] = rotation_at<T>(position, i, d);
+    const T s = rotation == Rotation::forward ? forward_s : -forward_s;
+    const T x0 = x[i], x1 = x[i + half];
+    y[i] = c * x0 - s * x1;
+    y[i + half] = s * x0 + c * x1;
+  }
+}
+
 /// qkv (t, (a + 2k) d), in place: rotates the query and key heads.
 template <class T>
 void rope(const RopeDims& dims, const RowPlacement& rows, Rotation rotation, T* qkv) {
   const std::int64_t width = (dims.a + 2 * dims.k) * dims.d;
-  const std::int64_t half = dims.d / 2;
   for (std::int64_t r = 0; r < dims.t; ++r) {
     for (std::int64_t head = 0; head < dims.a + dims.k; ++head) {
       T* x = qkv + r * width + head * dims.d;
-      for (std::int64_t i = 0; i < half; ++i) {
-        const auto [c, forward_s] = rotation_at<T>(rows.position(r), i, dims.d);
-        const T s = rotation == Rotation::forward ? forward_s : -forward_s;
-        const T x0 = x[i], x1 = x[i + half];
-        x[i] = c * x0 - s * x1;
-        x[i + half] = s * x0 + c * x1;
-      }
+      rotate(dims.d, rows.position(r), rotation, x, x);
     }
   }
 }

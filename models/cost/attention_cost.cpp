@@ -92,6 +92,16 @@ Choice choose(const Profile& profile, Wanted wanted) {
 
 }  // namespace
 
+namespace {
+
+/// Of a value head. A block's sixth size says which keys it reads.
+double value_width(const Shape& shape) {
+  const bool whole = shape.kernel == Kernel::flash_fwd || shape.kernel == Kernel::flash_bwd;
+  return static_cast<double>(whole && shape.dims[5] > 0 ? shape.dims[5] : shape.dims[4]);
+}
+
+}  // namespace
+
 AttentionWork attention_work(const Shape& shape) {
   const bool causal = (shape.attr & kCausal) != 0;
   const bool block =
@@ -113,7 +123,8 @@ double attention_flops(const Shape& shape) {
   const auto micro = static_cast<double>(shape.dims[0]), a = static_cast<double>(shape.dims[2]),
              d = static_cast<double>(shape.dims[4]);
   const AttentionWork w = attention_work(shape);
-  const double forward = 4.0 * micro * a * w.queries * w.keys * d * (w.causal ? 0.5 : 1.0);
+  const double forward =
+      2.0 * micro * a * w.queries * w.keys * (d + value_width(shape)) * (w.causal ? 0.5 : 1.0);
   return w.backward ? 2.5 * forward : forward;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 // Time of fused attention kernels.
 //
-//   FLOP     forward 4 micro a s s' d, backward 2.5 times that, half of either when causal
+//   FLOP     forward 2 micro a s s' (d + dv), backward 2.5 times that, half of either when causal;
+//            dv, the width of a value head, is d but in latent attention, whose profile rows are by
+//            the d of queries and keys
 //   rate     = peak * W/(W + wave) * s'/(s' + half) * d/padded(d)
 //   W        = work of all query tiles over the work of the longest one, per SM
 //            = micro a ceil(s/tile) mean / SMs, mean = 1 full, (q+1)/(2q) causal with q tiles

@@ -54,6 +54,8 @@ std::string_view memory_group(Kernel kernel) {
       return "softmax";
     case Kernel::rope_fwd:
     case Kernel::rope_bwd:
+    case Kernel::latent_heads_fwd:
+    case Kernel::latent_heads_bwd:
       return "rope";
     case Kernel::ce_max:
     case Kernel::ce_partial:

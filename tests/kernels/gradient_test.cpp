@@ -6,6 +6,7 @@
 #include "kernels/reference/embedding.h"
 #include "kernels/reference/flash.h"
 #include "kernels/reference/gemm.h"
+#include "kernels/reference/latent.h"
 #include "kernels/reference/loss.h"
 #include "kernels/reference/norm.h"
 #include "kernels/reference/rope.h"
@@ -165,6 +166,37 @@ TYPED_TEST(KernelGradient, Rope) {
       draw<T>(4 * 16, 6));
 }
 
+TYPED_TEST(KernelGradient, LatentHeads) {
+  using T = TypeParam;
+  const LatentDims d{.t = 4, .heads = 2, .nope = 3, .rope = 2, .value = 1};
+  const RowPlacement rows{.micro = 2, .first_row = 4};
+  const auto q = static_cast<std::size_t>(d.t * d.q_width());
+  const auto kv = static_cast<std::size_t>(d.t * d.kv_width());
+  const auto all = q + kv + static_cast<std::size_t>(d.t * d.rope);
+  check_gradient<T>({.name = "latent heads",
+                     .forward =
+                         [&](const Values<T>& in) {
+                           Values<T> out(static_cast<std::size_t>(d.t * d.width()));
+                           latent_heads_fwd<T>(d, rows,
+                                               {.q = in.data(),
+                                                .kv = in.data() + q,
+                                                .k_rope = in.data() + q + kv,
+                                                .qkv = out.data()});
+                           return out;
+                         },
+                     .backward =
+                         [&](const Values<T>& dout) {
+                           Values<T> din(all);
+                           latent_heads_bwd<T>(d, rows,
+                                               {.dqkv = dout.data(),
+                                                .dq = din.data(),
+                                                .dkv = din.data() + q,
+                                                .dk_rope = din.data() + q + kv});
+                           return din;
+                         }},
+                    draw<T>(static_cast<std::int64_t>(all), 9));
+}
+
 constexpr AttentionDims kAttention{.micro = 2, .s = 3, .a = 4, .k = 2, .d = 2};
 constexpr AttentionMask kMask{.causal = true, .bias = Bias::alibi, .first_head = 1, .heads = 6};
 constexpr std::int64_t kQkv = 6 * 16, kScores = 2 * 4 * 9, kOut = 6 * 8;
@@ -201,26 +233,28 @@ TYPED_TEST(KernelGradient, UnfusedAttention) {
                     qkv);
 }
 
-TYPED_TEST(KernelGradient, FlashAttentionWithDropout) {
-  using T = TypeParam;
-  const Values<T> qkv = draw<T>(kQkv, 8);
+template <class T>
+void check_flash_gradient(const AttentionDims& d) {
+  const std::int64_t t = d.micro * d.s;
+  const auto n_out = static_cast<std::size_t>(t * d.a * d.value_width());
+  const auto n_lse = static_cast<std::size_t>(t * d.a);
+  const Values<T> qkv = draw<T>(t * d.width(), 8);
   const FlashOptions options{
       .mask = kMask,
       .dropout = FlashDropout{.key = {.seed = 5, .layer = 1, .probability = 0.25},
                               .elements = {.s = 3, .a = 4, .first_sample = 7, .first_head = 1}}};
-  constexpr std::int64_t kLse = 6 * 4;
   check_gradient<T>({.name = "flash",
                      .forward =
                          [&](const Values<T>& v) {
-                           Values<T> out(kOut), lse(kLse);
-                           flash_fwd(kAttention, options, v.data(), out.data(), lse.data());
+                           Values<T> out(n_out), lse(n_lse);
+                           flash_fwd(d, options, v.data(), out.data(), lse.data());
                            return out;
                          },
                      .backward =
                          [&](const Values<T>& dout) {
-                           Values<T> out(kOut), lse(kLse), dqkv(kQkv);
-                           flash_fwd(kAttention, options, qkv.data(), out.data(), lse.data());
-                           flash_bwd<T>(kAttention, options,
+                           Values<T> out(n_out), lse(n_lse), dqkv(qkv.size());
+                           flash_fwd(d, options, qkv.data(), out.data(), lse.data());
+                           flash_bwd<T>(d, options,
                                         {.dout = dout.data(),
                                          .qkv = qkv.data(),
                                          .out = out.data(),
@@ -229,6 +263,12 @@ TYPED_TEST(KernelGradient, FlashAttentionWithDropout) {
                            return dqkv;
                          }},
                     qkv);
+}
+
+TYPED_TEST(KernelGradient, FlashAttentionWithDropout) {
+  check_flash_gradient<TypeParam>(kAttention);
+  check_flash_gradient<TypeParam>(
+      {.micro = 2, .s = 3, .a = 4, .k = 4, .d = 3, .values = 2});  // values narrower than keys
 }
 
 TYPED_TEST(KernelGradient, Activations) {

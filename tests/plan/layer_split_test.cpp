@@ -36,6 +36,21 @@ TEST(LayerSplit, EmbeddingAndHeadCountAsLayersWhenThatDivides) {
   EXPECT_EQ(split(70, 12), (std::vector<int>{5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 5}));
 }
 
+TEST(LayerSplit, PredictionsStandOnTheLastChunkWithWhatIsLeft) {  // DeepSeek-V3
+  const auto split_predicting = [](std::int64_t n, int chunks) {
+    Model m = layers(n);
+    m.mtp_layers = 1;
+    return split_layers(m, chunks, LayerSplit::equal_or_ends_count_as_layers).layers;
+  };
+  EXPECT_EQ(split_predicting(61, 4), (std::vector<int>{16, 16, 16, 13}));
+  EXPECT_EQ(split_predicting(61, 8), (std::vector<int>{8, 8, 8, 8, 8, 8, 8, 5}));
+  const std::vector<int> sixteen = split_predicting(61, 16);
+  EXPECT_EQ(sixteen.front(), 4);
+  EXPECT_EQ(sixteen.back(), 1);
+  EXPECT_EQ(split_predicting(5, 1), std::vector<int>{5});
+  EXPECT_EQ(split_predicting(9, 8), split(9, 8));  // two each would be more than there are
+}
+
 TEST(LayerSplit, LeftoversGoToTheMiddle) {
   // 9 layers on 4 chunks, r = 1: one more for chunk floor((4 - 1) / 2) = 1.
   EXPECT_EQ(split(9, 4), (std::vector<int>{2, 3, 2, 2}));

@@ -10,6 +10,8 @@
 #include "plan/resolve.h"
 #include "runtime/interpreter.h"
 #include "runtime/param_map.h"
+#include "tests/proof/latent_plans.h"
+#include "tests/proof/prediction_plans.h"
 #include "tests/proof/toy_scenarios.h"
 
 namespace windtunnel::proof {
@@ -66,6 +68,16 @@ TEST(OneDevice, GradientsOfGptUnfused) {
 
 TEST(OneDevice, GradientsOfLlama) {
   expect_gradients(toy_llama());
+}
+
+TEST(OneDevice, GradientsOfLatentAttention) {
+  expect_gradients(toy_latent());
+}
+
+TEST(OneDevice, GradientsOfMultiTokenPrediction) {
+  Scenario s = toy_prediction();
+  s.model.mtp_layers = 2;
+  expect_gradients(s);
 }
 
 TEST(OneDevice, GradientsOfBloom) {

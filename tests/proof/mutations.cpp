@@ -12,6 +12,7 @@
 #include "runtime/param_map.h"
 #include "runtime/proof.h"
 #include "tests/proof/context_mutations.h"
+#include "tests/proof/latent_mutations.h"
 #include "tests/proof/moe_mutations.h"
 #include "tests/proof/program_edit.h"
 
@@ -312,7 +313,7 @@ const char* name_of(Check check) {
 std::span<const Mutation> mutations() {
   static const std::vector<Mutation> kAll = [] {
     std::vector<Mutation> all(kMutations.begin(), kMutations.end());
-    for (const auto more : {context_mutations(), moe_mutations()}) {
+    for (const auto more : {context_mutations(), moe_mutations(), latent_mutations()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

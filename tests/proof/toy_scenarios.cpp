@@ -4,8 +4,10 @@
 #include "plan/lower.h"
 #include "plan/resolve.h"
 #include "tests/proof/context_plans.h"
+#include "tests/proof/latent_plans.h"
 #include "tests/proof/moe_plans.h"
 #include "tests/proof/precision_plans.h"
+#include "tests/proof/prediction_plans.h"
 #include "tests/proof/schedule_plans.h"
 #include "tests/proof/sharded_plans.h"
 
@@ -380,6 +382,8 @@ const std::vector<PlanCase>& plan_cases() {
     for (const PlanCase& row : context_plans()) cases.push_back(row);
     for (const PlanCase& row : schedule_plans()) cases.push_back(row);
     for (const PlanCase& row : moe_plans()) cases.push_back(row);
+    for (const PlanCase& row : latent_plans()) cases.push_back(row);
+    for (const PlanCase& row : prediction_plans()) cases.push_back(row);
     for (const PlanCase& row : precision_plans()) cases.push_back(row);
     return cases;
   }();

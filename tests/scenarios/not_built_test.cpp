@@ -50,7 +50,7 @@ TEST(NotBuilt, WhatIsBuiltIsNotNamed) {
 
 TEST(NotBuilt, ModelAndWorkload) {
   const Scenario scenario = load_one(
-      "model: {layers: 4, hidden: 64, heads: 4, vocab: 256, mtp_layers: 1, parallel_block: true, "
+      "model: {layers: 4, hidden: 64, heads: 4, vocab: 256, parallel_block: true, "
       "sliding_window: 32, layer_pattern: [full, local], moe: {experts: 8, top_k: 2, ffn: 32}}\n"
       "cluster: {device: cpu, devices_per_node: 1, nodes: 1, degraded: [{rank: 0, slowdown: 2}]}\n"
       "batch: {global: 1, micro: 1, sequence: 64}\n"
@@ -59,9 +59,8 @@ TEST(NotBuilt, ModelAndWorkload) {
   for (const Diagnostic& d : scenario.not_built) {
     keys.push_back(d.message.substr(0, d.message.find(':')));
   }
-  EXPECT_EQ(keys, (std::vector<std::string>{"`model.mtp_layers`", "`model.sliding_window`",
-                                            "`model.layer_pattern`", "`model.parallel_block`",
-                                            "`workload.kind`"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"`model.sliding_window`", "`model.layer_pattern`",
+                                            "`model.parallel_block`", "`workload.kind`"}));
 }
 
 TEST(NotBuilt, OtherVerbsSectionsAreKept) {

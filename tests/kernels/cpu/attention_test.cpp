@@ -31,6 +31,10 @@ constexpr AttentionDims kSizes[] = {{.micro = 1, .s = 1, .a = 1, .k = 1, .d = 1}
                                     {.micro = 1, .s = 65, .a = 3, .k = 3, .d = 5},
                                     {.micro = 2, .s = 130, .a = 4, .k = 1, .d = 16},
                                     {.micro = 1, .s = 389, .a = 2, .k = 1, .d = 24}};
+/// Value heads of a width of their own, narrower and wider.
+constexpr AttentionDims kOwnValues[] = {
+    {.micro = 2, .s = 130, .a = 4, .k = 4, .d = 24, .values = 16},
+    {.micro = 1, .s = 203, .a = 2, .k = 1, .d = 5, .values = 8}};
 
 struct Variant {
   std::string name;
@@ -74,7 +78,7 @@ template <class T>
 Attention<T> sized(const AttentionDims& d) {
   const std::int64_t t = d.micro * d.s;
   constexpr T kUnset = std::numeric_limits<T>::quiet_NaN();
-  return {.out = Values<T>(size(t * d.a * d.d), kUnset),
+  return {.out = Values<T>(size(t * d.a * d.value_width()), kUnset),
           .lse = Values<T>(size(t * d.a), kUnset),
           .dqkv = Values<T>(size(t * d.width()), kUnset)};
 }
@@ -83,7 +87,7 @@ template <class T>
 void expect_flash(const AttentionDims& d, const FlashOptions& options, const std::string& name) {
   SCOPED_TRACE(name + ", s " + std::to_string(d.s));
   const std::int64_t t = d.micro * d.s;
-  const auto qkv = draw<T>(t * d.width(), 1), dout = draw<T>(t * d.a * d.d, 2);
+  const auto qkv = draw<T>(t * d.width(), 1), dout = draw<T>(t * d.a * d.value_width(), 2);
   auto expected = sized<double>(d);
   const auto wide_qkv = widened(qkv), wide_dout = widened(dout);
   reference::flash_fwd(d, options, wide_qkv.data(), expected.out.data(), expected.lse.data());
@@ -107,7 +111,9 @@ void expect_flash(const AttentionDims& d, const FlashOptions& options, const std
 }
 
 TYPED_TEST(CpuAttention, Flash) {
-  for (const AttentionDims& d : kSizes) {
+  std::vector<AttentionDims> sizes(std::begin(kSizes), std::end(kSizes));
+  sizes.insert(sizes.end(), std::begin(kOwnValues), std::end(kOwnValues));
+  for (const AttentionDims& d : sizes) {
     for (const Variant& v : variants()) {
       expect_flash<TypeParam>(d, {.mask = v.mask, .dropout = {}}, v.name);
       expect_flash<TypeParam>(d, with_dropout(v.mask, d), v.name + " dropout");

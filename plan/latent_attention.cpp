@@ -1,0 +1,179 @@
+#include "plan/latent_attention.h"
+
+#include <string>
+
+#include "plan/elementwise.h"
+
+namespace windtunnel {
+
+LatentAttention::LatentAttention(RoleDraft& draft, ChunkParameters& parameters, int layer,
+                                 bool quantized)
+    : d_(draft),
+      params_(parameters),
+      z_(draft),
+      shape_(*draft.model().mla),
+      layer_(layer),
+      quantized_(quantized) {}
+
+void LatentAttention::declare_parameters() {
+  const Model& m = d_.model();
+  const std::string prefix = "layers." + std::to_string(layer_) + ".";
+  const auto declare = [&](const char* name, std::int64_t rows, std::int64_t cols, bool cut,
+                           Param::Init init = Param::Init::normal) {
+    return params_.declare({.param = {.rows = rows,
+                                      .cols = cols,
+                                      .padded_rows = rows,
+                                      .shard_dim = cut ? 0 : -1,
+                                      .blocks = {cut ? rows : 0},
+                                      .init = init,
+                                      .layer = static_cast<std::int16_t>(layer_)},
+                            .name = prefix + name,
+                            .contributions = 1,
+                            .partial_over_tp = d_.plan().sequence_parallel && !cut});
+  };
+  const std::int64_t h = m.hidden, a = m.heads;
+  const std::int64_t q = a * (shape_.qk_nope_head_dim + shape_.qk_rope_head_dim);
+  if (has_query_latent()) {
+    q_down_ = declare("q_down.weight", shape_.q_lora_rank, h, false);
+    q_norm_ = declare("q_norm.weight", shape_.q_lora_rank, 1, false, Param::Init::ones);
+  }
+  q_up_ = declare("q_up.weight", q, has_query_latent() ? shape_.q_lora_rank : h, true);
+  kv_down_ = declare("kv_down.weight", shape_.kv_lora_rank + shape_.qk_rope_head_dim, h, false);
+  kv_norm_ = declare("kv_norm.weight", shape_.kv_lora_rank, 1, false, Param::Init::ones);
+  kv_up_ = declare("kv_up.weight", a * (shape_.qk_nope_head_dim + shape_.v_head_dim),
+                   shape_.kv_lora_rank, true);
+}
+
+Linear LatentAttention::q_down() const {
+  return {.weight = q_down_,
+          .in = z_.hidden,
+          .out = shape_.q_lora_rank,
+          .module = Module::attention,
+          .quantized = quantized_};
+}
+Linear LatentAttention::q_up() const {
+  return {.weight = q_up_,
+          .in = has_query_latent() ? shape_.q_lora_rank : z_.hidden,
+          .out = z_.heads * z_.head_dim,
+          .module = Module::attention,
+          .quantized = quantized_};
+}
+Linear LatentAttention::kv_down() const {
+  return {.weight = kv_down_,
+          .in = z_.hidden,
+          .out = shape_.kv_lora_rank + shape_.qk_rope_head_dim,
+          .module = Module::attention,
+          .quantized = quantized_};
+}
+Linear LatentAttention::kv_up() const {
+  return {.weight = kv_up_,
+          .in = shape_.kv_lora_rank,
+          .out = z_.heads * (shape_.qk_nope_head_dim + shape_.v_head_dim),
+          .module = Module::attention,
+          .quantized = quantized_};
+}
+
+SlotId LatentAttention::forward(SlotId x) {
+  restore_input(x);
+  if (has_query_latent()) q_.raw = linear_forward(d_, params_, q_down(), q_input_, "q_latent");
+  const SlotId down = linear_forward(d_, params_, kv_down(), kv_input_, "kv_down");
+  kv_.raw = columns_of(down, 0, shape_.kv_lora_rank, "kv_latent");
+  rope_keys_ = gather_rows(
+      d_, z_, columns_of(down, shape_.kv_lora_rank, shape_.qk_rope_head_dim, "rope_key"),
+      shape_.qk_rope_head_dim);
+  if (!has_query_latent()) q_.up = column_input(d_, z_, q_up(), x, MadeBy::other);
+  return project_up();
+}
+
+/// A query without a latent reads the norm's output itself.
+void LatentAttention::restore_input(SlotId x) {
+  kv_input_ = replicated_input(d_, kv_down(), x);
+  if (!has_query_latent()) return;
+  q_input_ = quantized_ ? replicated_input(d_, q_down(), x) : kv_input_;
+}
+
+SlotId LatentAttention::project_up() {
+  if (has_query_latent()) norm(q_up(), q_norm_, q_, "q_norm");
+  const SlotId q = linear_forward(d_, params_, q_up(), q_.up, "q_heads");
+  norm(kv_up(), kv_norm_, kv_, "kv_norm");
+  const SlotId kv = linear_forward(d_, params_, kv_up(), kv_.up, "kv_heads");
+  const SlotId heads = d_.tensor("qkv", z_.rows * z_.qkv, z_.act);
+  d_.kernel(heads_spec(Kernel::latent_heads_fwd), {q, kv, rope_keys_}, {heads});
+  return heads;
+}
+
+KernelSpec LatentAttention::heads_spec(Kernel kernel) const {
+  return {.kernel = kernel,
+          .dims = {z_.rows, z_.heads, shape_.qk_nope_head_dim, shape_.qk_rope_head_dim,
+                   shape_.v_head_dim, z_.micro},
+          .module = Module::attention};
+}
+
+void LatentAttention::norm(const Linear& up, ParameterId weight, Latent& latent,
+                           std::string_view name) {
+  const NormResult n = norm_forward(d_, params_,
+                                    {.input = latent.raw,
+                                     .weight = weight,
+                                     .name = name,
+                                     .latent = up.in,
+                                     .quantizes = quantized_ && norm_quantizes(d_)});
+  latent.stats = n.stats;
+  latent.normalized = n.normalized;
+  latent.up = column_input(d_, z_, up, n.output, MadeBy::norm);
+}
+
+SlotId LatentAttention::norm_back(const Linear& up, ParameterId weight, const Latent& latent,
+                                  SlotId dheads) {
+  const SlotId dlatent =
+      column_backward(d_, params_, z_, up,
+                      {.output_grad = dheads, .input = latent.up, .grad_made_by = MadeBy::other});
+  return norm_backward(d_, params_,
+                       {.output_grad = dlatent,
+                        .input = latent.raw,
+                        .stats = latent.stats,
+                        .normalized = latent.normalized,
+                        .weight = weight,
+                        .latent = up.in});
+}
+
+SlotId LatentAttention::backward(SlotId dheads) {
+  const std::int64_t rope = shape_.qk_rope_head_dim;
+  const SlotId dq = d_.tensor("dq_heads", z_.rows * q_up().out, z_.act);
+  const SlotId dkv = d_.tensor("dkv_heads", z_.rows * kv_up().out, z_.act);
+  const SlotId drope = d_.tensor("drope_key", z_.rows * rope, z_.act);
+  d_.kernel(heads_spec(Kernel::latent_heads_bwd), {dheads}, {dq, dkv, drope});
+  const SlotId dkv_latent = norm_back(kv_up(), kv_norm_, kv_, dkv);
+  const SlotId dq_in =
+      has_query_latent()
+          ? norm_back(q_up(), q_norm_, q_, dq)
+          : column_backward(d_, params_, z_, q_up(),
+                            {.output_grad = dq, .input = q_.up, .grad_made_by = MadeBy::other});
+  const SlotId down = d_.tensor("dkv_down", z_.norm_rows * kv_down().out, z_.act);
+  d_.kernel({.kernel = Kernel::blocks_to_columns,
+             .dims = {z_.norm_rows, kv_down().out, 1},
+             .module = Module::attention},
+            {dkv_latent, reduce_rows(d_, z_, drope, rope)}, {down});
+  const SlotId dx =
+      replicated_backward(d_, params_, z_, kv_down(), {.output_grad = down, .input = kv_input_});
+  const SlotId other = has_query_latent()
+                           ? replicated_backward(d_, params_, z_, q_down(),
+                                                 {.output_grad = dq_in, .input = q_input_})
+                           : dq_in;
+  d_.kernel({.kernel = Kernel::add, .dims = {d_.slot(dx).elements}, .module = Module::attention},
+            {dx, other}, {dx});
+  return dx;
+}
+
+/// Columns [offset, offset + columns) of x.
+SlotId LatentAttention::columns_of(SlotId x, std::int64_t offset, std::int64_t columns,
+                                   std::string_view name) {
+  const SlotId y = d_.tensor(name, z_.norm_rows * columns, z_.act);
+  d_.kernel({.kernel = Kernel::columns_to_blocks,
+             .dims = {z_.norm_rows, kv_down().out, columns, offset, 1},
+             .module = Module::attention,
+             .extra_bytes = d_.slot(y).bytes() - d_.slot(x).bytes()},  // reads these columns alone
+            {x}, {y});
+  return y;
+}
+
+}  // namespace windtunnel

@@ -1,0 +1,66 @@
+// What latent attention and multi-token prediction do not go with, refused by name.
+
+#include "plan/resolve_latent.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "plan/resolve.h"
+#include "scenarios/loader.h"
+
+namespace windtunnel {
+namespace {
+
+constexpr const char* kLatent =
+    ", mla: {q_lora_rank: 8, kv_lora_rank: 8, qk_nope_head_dim: 8, qk_rope_head_dim: 4, "
+    "v_head_dim: 8}";
+
+std::string refusal(const std::string& plan, const std::string& model) {
+  const std::string text = fmt::format(
+      "id: x\n"
+      "model: {{layers: 4, hidden: 64, heads: 8, ffn: 128, vocab: 256, activation: swiglu{}}}\n"
+      "cluster: {{device: h100-sxm-80gb, nodes: 1, devices_per_node: 8}}\n"
+      "batch: {{global: 8, micro: 1, sequence: 64}}\n"
+      "plan: {}\n",
+      model, plan);
+  try {
+    resolve(load_scenarios_text(text, "x.yaml").scenarios.at(0));
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "not refused";
+}
+
+void expect_refused(const std::string& plan, const std::string& model, const std::string& why) {
+  const std::string text = refusal(plan, model);
+  EXPECT_NE(text.find(why), std::string::npos) << plan << model << ": " << text;
+}
+
+TEST(ResolveLatent, RunsWithTheRest) {
+  EXPECT_EQ(refusal("{tp: 4, pp: 2}", kLatent), "not refused");
+  EXPECT_EQ(refusal("{dp: 8, recompute: {kind: selective, modules: [mla_up_proj]}}", kLatent),
+            "not refused");
+}
+
+TEST(ResolveLatent, RefusesByName) {
+  const std::string latent = kLatent;
+  expect_refused("{tp: 8}", latent + ", bias: true", "no biases");
+  expect_refused("{tp: 8}", latent + ", position: learned", "rotates a part of its heads");
+  expect_refused("{tp: 8, attention: unfused}", latent, "fused attention alone");
+  expect_refused("{cp: 2, dp: 4}", latent, "context-parallel ranks is not built");
+  expect_refused("{tp: 8}",
+                 ", mla: {q_lora_rank: 8, kv_lora_rank: 8, qk_nope_head_dim: 8, "
+                 "qk_rope_head_dim: 3, v_head_dim: 8}",
+                 "rotary columns come in pairs");
+  expect_refused("{tp: 8, recompute: {kind: selective, modules: [mla_up_proj]}}", "",
+                 "which the model lacks");
+}
+
+TEST(ResolveLatent, PredictionsNeedWholeWeightsAndTheirOwnStage) {
+  expect_refused("{dp: 8, preset: fsdp2}", ", mtp_layers: 1", "with sharded weights");
+  expect_refused("{pp: 2, dp: 4, schedule: {kind: zb_v}}", ", mtp_layers: 1",
+                 "a weight that both use");
+}
+
+}  // namespace
+}  // namespace windtunnel

@@ -1,0 +1,152 @@
+#include "tests/proof/latent_plans.h"
+
+namespace windtunnel::proof {
+
+namespace {
+
+using M = RecomputeModule;
+
+void selective(Scenario& s, std::vector<M> modules) {
+  s.plan.recompute = {.kind = RecomputeKind::selective, .modules = std::move(modules)};
+}
+
+void with_experts(Scenario& s) {
+  s.model.moe = MoeShape{.experts = 8,
+                         .top_k = 2,
+                         .ffn = 12,
+                         .shared_experts = 1,
+                         .dense_layers = 1,
+                         .router_bias = true};
+}
+
+}  // namespace
+
+Scenario toy_latent() {
+  Scenario s = toy_llama();
+  s.model.kv_heads = s.model.heads;
+  s.model.mla = MlaShape{.q_lora_rank = 6,
+                         .kv_lora_rank = 8,
+                         .qk_nope_head_dim = 4,
+                         .qk_rope_head_dim = 2,
+                         .v_head_dim = 3};
+  return s;
+}
+
+// A list is as long as what it lists.
+std::vector<PlanCase> latent_plans() {  // NOLINT(readability-function-size)
+  return {
+      {"latent_micro2", toy_latent, [](Scenario& s) { s.batch.micro = 2; }},
+      {"latent_tp2", toy_latent, [](Scenario& s) { s.plan.tp = 2; }},
+      {"latent_tp4_sp", toy_latent,
+       [](Scenario& s) {
+         s.plan.tp = 4;
+         s.plan.sequence_parallel = true;
+       }},
+      {"latent_direct_query_tp2_sp", toy_latent,
+       [](Scenario& s) {
+         s.model.mla->q_lora_rank = 0;
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+       }},
+      {"latent_layernorm_direct_query_tp2", toy_latent,
+       [](Scenario& s) {
+         s.model.mla->q_lora_rank = 0;
+         s.model.norm = NormKind::layernorm;
+         s.plan.tp = 2;
+       }},
+      {"latent_tp2_sp_pp2_dp2_zero1", toy_latent,
+       [](Scenario& s) {
+         s.plan.tp = s.plan.pp = 2;
+         s.plan.dp = 2;
+         s.plan.sequence_parallel = true;
+         s.plan.sharding = {.kind = ShardingKind::zero1,
+                            .overlap_grad_reduce = true,
+                            .overlap_param_gather = true,
+                            .bucket = 900};
+       }},
+      {"latent_tp2_sp_recompute_up", toy_latent,
+       [](Scenario& s) {
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+         selective(s, {M::mla_up_proj});
+       }},
+      {"latent_recompute_up_core_norm", toy_latent,
+       [](Scenario& s) {
+         s.plan.tp = 2;
+         selective(s, {M::mla_up_proj, M::core_attention, M::norm});
+       }},
+      {"latent_recompute_attention", toy_latent,
+       [](Scenario& s) {
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+         selective(s, {M::attention, M::norm});
+       }},
+      {"latent_full_recompute", toy_latent,
+       [](Scenario& s) {
+         s.plan.tp = 2;
+         s.plan.recompute.kind = RecomputeKind::full;
+       }},
+      {"latent_zb_h1", toy_latent,
+       [](Scenario& s) {
+         s.plan.pp = 2;
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+         s.plan.schedule.kind = ScheduleKind::zb_h1;
+       }},
+      {"latent_fsdp2_tp2", toy_latent,
+       [](Scenario& s) {
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+         s.plan.dp = 2;
+         s.plan.preset = Preset::fsdp2;
+       }},
+      {"latent_experts_pp2_dp2_ep2", toy_latent,
+       [](Scenario& s) {
+         with_experts(s);
+         s.plan.pp = 2;
+         s.plan.dp = 2;
+         s.plan.ep = 2;
+         s.plan.sharding.kind = ShardingKind::zero1;
+       }},
+      {"latent_experts_tp2_dp2_ep4_megatron", toy_latent,
+       [](Scenario& s) {
+         with_experts(s);
+         s.plan.preset = Preset::megatron;
+         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+         s.plan.dp = 2;
+         s.plan.ep = 4;
+         s.plan.etp = 1;
+         selective(s, {M::mla_up_proj, M::moe_activation});
+       }},
+      {"latent_tp2_sp_fp8_blockwise", toy_latent,
+       [](Scenario& s) {
+         s.plan.preset = Preset::megatron;
+         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+         s.plan.precision = {.compute = Dtype::fp8, .fp8_recipe = ScalingRecipe::blockwise};
+       }},
+      {"latent_tp2_fp8_delayed", toy_latent,
+       [](Scenario& s) {
+         s.plan.preset = Preset::megatron;
+         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         s.plan.tp = 2;
+         s.plan.dp = 2;
+         s.plan.precision = {.compute = Dtype::fp8, .fp8_recipe = ScalingRecipe::delayed};
+         selective(s, {M::mla_up_proj});
+       }},
+      {"latent_tp2_sp_mxfp8", toy_latent,
+       [](Scenario& s) {
+         s.plan.preset = Preset::megatron;
+         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         s.cluster.device = "b200-sxm-180gb";
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+         s.plan.precision.compute = Dtype::mxfp8;
+       }},
+  };
+}
+
+}  // namespace windtunnel::proof
