@@ -46,7 +46,26 @@ TokenSums token_sums(RoleDraft& d, std::int64_t rows) {
 /// and exponentials are done again where they are read (torchtitan components/loss.py compiles
 /// cross_entropy_loss; PyTorch's partitioner recomputes what fuses into its reader).
 bool compiled_loss(const RoleDraft& d) {
-  return d.plan().compile && d.plan().cross_entropy == CrossEntropyKind::plain;
+  return d.plan().compile && d.rules().compiles_loss &&
+         d.plan().cross_entropy == CrossEntropyKind::plain;
+}
+
+/// Tensors like the log-probabilities alive beside them and the gradient while that is made, and
+/// passes over such a tensor beyond reading the one and writing the other.
+struct LossTensors {
+  int besides = 0;
+  std::int64_t more_passes = 0;
+};
+LossTensors loss_tensors(LossGradient gradient) {
+  switch (gradient) {
+    case LossGradient::in_place:
+      return {};
+    case LossGradient::through_log:
+      return {.besides = 1, .more_passes = 2};  // zeroed; read
+    case LossGradient::loss_parallel:
+      return {.besides = 2, .more_passes = 6};  // zeroed; exponentials written, read; sum; scaled
+  }
+  return {};
 }
 
 }  // namespace
@@ -307,18 +326,21 @@ SlotId HeadEnd::logits_gradient() {
               scaled({logits_, labels_, max_, sum_}), {gradient});
     return gradient;
   }
-  // PyTorch's loss makes the gradient of its log-probabilities, then that of the logits, both
-  // beside the saved log-probabilities; the vocabulary-parallel one works in place.
-  SlotId gradient = probs_;
-  if (gathered_logits_ != kNone) {
-    gradient = d_.tensor("dlogits_fp32", n, d_.slot(probs_).dtype, Category::logits);
-  }
-  d_.kernel({.kernel = Kernel::ce_bwd, .dims = dims, .module = Module::loss, .launches = 4},
+  const LossTensors made = d_.plan().cross_entropy == CrossEntropyKind::plain
+                               ? loss_tensors(d_.rules().loss_gradient)
+                               : LossTensors{};
+  const Dtype dtype = d_.slot(probs_).dtype;
+  const SlotId gradient =
+      made.besides > 0 ? d_.tensor("dlogits_fp32", n, dtype, Category::logits) : probs_;
+  d_.kernel({.kernel = Kernel::ce_bwd,
+             .dims = dims,
+             .module = Module::loss,
+             .launches = 4,
+             .extra_bytes = made.more_passes * d_.slot(probs_).bytes()},
             scaled({probs_, sum_, labels_}), {gradient});
-  if (gathered_logits_ != kNone) {
-    d_.slot(d_.keep("dlog_probs", n, d_.slot(probs_).dtype)).category = Category::logits;
-    d_.hold(gathered_logits_);
-  }
+  for (int i = 0; i < made.besides; ++i)
+    d_.slot(d_.keep("dlog_probs", n, dtype)).category = Category::logits;
+  if (gathered_logits_ != kNone) d_.hold(gathered_logits_);
   if (d_.slot(gradient).dtype == z_.act) return gradient;
   const SlotId dlogits = d_.tensor("dlogits", n, z_.act, Category::logits);
   d_.kernel({.kernel = Kernel::cast, .dims = {n}, .module = Module::loss}, {gradient}, {dlogits});

@@ -42,6 +42,7 @@ FrameworkRules aleph_alpha_rules(const Scenario& s) {
   // rotary.py, vector_gather: cosine and sine are gathered by position for q and for k.
   r.rope_tables = 4;
   r.logits_gathered = true;
+  r.loss_gradient = LossGradient::through_log;
   // Operators of transformer/model/layers/layer.py and below in one layer, counted in the files
   // named above.
   r.host_layer = {.eager_ops = 70, .module_calls = 20, .backward_nodes = 60, .backward_calls = 6};

@@ -27,6 +27,14 @@ enum class HalfGrads : std::uint8_t {
   kept,       // a half-precision gradient of every parameter stays allocated beside the fp32 buffer
 };
 
+/// What the gradient of a loss that keeps log-probabilities is made of.
+enum class LossGradient : std::uint8_t {
+  in_place,       // they become it (Megatron-LM core/tensor_parallel/cross_entropy.py)
+  through_log,    // their gradient, then that of the logits (torch.nn.functional.cross_entropy)
+  loss_parallel,  // the one-hot's gradient, exponentials, their sum, and that scaled, each a tensor
+                  // (torch/distributed/tensor/parallel/loss.py, loss parallel over tp)
+};
+
 /// What executes a norm, bias+activation, bias+dropout+add: launches of one forward / backward.
 struct KernelCounts {
   int norm_forward = 1, norm_backward = 2;
@@ -149,7 +157,9 @@ struct FrameworkRules {
   bool weighs_in_experts = false;  // probabilities travel with the rows and weigh the activation,
                                    // so that the experts' output is not kept for their gradient
   bool logits_gathered = false;    // the full vocabulary is gathered on every tp rank for the loss
-  bool embedding_dropout = true;   // dropout after the embedding when the model has dropout
+  bool compiles_loss = true;       // a plan that compiles its layers compiles its loss
+  LossGradient loss_gradient = LossGradient::in_place;
+  bool embedding_dropout = true;  // dropout after the embedding when the model has dropout
   KernelCounts kernels;
   // How far the step time may be off although every cost is right: what the stack does beyond these
   // rules (log-normal sigma; docs/uncertainty.md says where each comes from).

@@ -25,6 +25,14 @@ ShardedUnitRules fully_shard_rules(const Scenario& s) {
       .last_layer_stays = !own_units && s.stack.framework.find("torchtitan") != std::string::npos};
 }
 
+/// torchtitan compiled its loss from pull request 642 (October 2024) to 755, which turned that off
+/// over errors (19 December 2024), and again since 1033 (April 2025).
+bool compiles_loss(const Scenario& s) {
+  if (s.stack.framework.find("torchtitan") == std::string::npos) return true;
+  const bool first_time = stack_since(s.stack, 2024, 11) && !stack_since(s.stack, 2024, 12);
+  return first_time || stack_since(s.stack, 2025, 4);
+}
+
 }  // namespace
 
 // Operators and modules of one layer, views included. Llama of torchtitan
@@ -62,6 +70,8 @@ FrameworkRules pytorch_rules(const Scenario& s) {
   if (stack_since(s.stack, ddp ? 2021 : 2023, ddp ? 10 : 3))
     r.graphs = ddp ? GraphScope::iteration : GraphScope::layer;
   r.host_ops_per_parameter = 2;
+  r.compiles_loss = compiles_loss(s);
+  r.loss_gradient = s.plan.tp > 1 ? LossGradient::loss_parallel : LossGradient::through_log;
   // torchao casts at each use and writes both layouts (float8/float8_linear.py @024fe94f,
   // torchao/testing/training/roofline_utils.py @05980129).
   r.quantized = {.fp8_recipe = ScalingRecipe::tensorwise,

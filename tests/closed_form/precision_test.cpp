@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "plan/chunked_loss.h"
 #include "tests/closed_form/saved_tensors.h"
 #include "tests/closed_form/unit_step.h"
@@ -21,20 +23,25 @@ struct PrecisionPlan {
   const char* device = "h100-sxm-80gb";
   const char* framework = "megatron-lm";
   int devices = 1;
+  const char* date = "2026-01";
+  const char* preset = "megatron";
 };
 
 Program program_of(const PrecisionPlan& p) {
-  return lower_scenario(scenario_of(fmt::format(
-                            R"(id: precision
-stack: {{framework: {framework}, date: 2026-01}}
+  return lower_scenario(
+             scenario_of(fmt::format(
+                 R"(id: precision
+stack: {{framework: {framework}, date: {date}}}
 model: {{layers: 2, hidden: 4096, ffn: 14336, heads: 32, kv_heads: 8, vocab: 128256,
         activation: swiglu, norm: rmsnorm, position: rope, bias: false}}
 cluster: {{device: {device}, devices_per_node: {devices}, nodes: 1}}
 batch: {{global: {devices}, micro: 1, sequence: 8192}}
-plan: {{preset: megatron, {plan}}}
+plan: {{preset: {preset}{plan}}}
 )",
-                            fmt::arg("framework", p.framework), fmt::arg("device", p.device),
-                            fmt::arg("devices", p.devices), fmt::arg("plan", p.plan))))
+                 fmt::arg("framework", p.framework), fmt::arg("device", p.device),
+                 fmt::arg("devices", p.devices), fmt::arg("date", p.date),
+                 fmt::arg("preset", p.preset),
+                 fmt::arg("plan", *p.plan == 0 ? std::string() : ", " + std::string(p.plan)))))
       .program;
 }
 
@@ -154,6 +161,57 @@ TEST(Compile, TheLossKeepsItsLogitsInSixteenBits) {
     if (slot.category == Category::logits && slot.elements > kTokens) bytes += slot.bytes();
   }
   expect_exact("logits and their gradient", 4 * kTokens * kVocabulary, bytes);
+}
+
+/// Bytes of tensors in 32 bits over the vocabulary that the loss's backward reads, makes, or
+/// leaves.
+std::int64_t loss_gradient_bytes(const Program& program) {
+  std::int64_t most = 0;
+  for (const Op& op : program.ops) {
+    if (op.kind != OpKind::compute || program.shapes[op.shape].kernel != Kernel::ce_bwd) continue;
+    std::int64_t bytes = 0;
+    std::set<std::uint32_t> seen;
+    for (const std::uint32_t slot : program.operands(op)) {
+      const Slot& s = program.roles[0].slots[slot];
+      const bool wide = s.category == Category::logits && s.dtype == Dtype::fp32;
+      if (wide && s.elements > 2 * kTokens && seen.insert(slot).second) bytes += s.bytes();
+    }
+    most = std::max(most, bytes);
+  }
+  if (most == 0) return 0;
+  for (const Slot& s : program.roles[0].slots) {
+    if (program.names[s.name] == "dlog_probs") most += s.bytes();
+  }
+  return most;
+}
+
+// Log-probabilities alone, with two more as large, or with three under loss_parallel.
+TEST(Loss, TensorsOfItsGradient) {
+  const std::int64_t whole = 4 * kTokens * kVocabulary;
+  const auto bytes = [](PrecisionPlan p) { return loss_gradient_bytes(program_of(p)); };
+  expect_exact("vocabulary-parallel", whole / 2, bytes({.plan = "tp: 2", .devices = 2}));
+  expect_exact("torch", 3 * whole,
+               bytes({.plan = "", .framework = "fsdp", .devices = 2, .preset = "fsdp2"}));
+  expect_exact("loss_parallel", 4 * whole / 2,
+               bytes({.plan = "tp: 2, sequence_parallel: true",
+                      .framework = "fsdp",
+                      .devices = 4,
+                      .preset = "fsdp2"}));
+}
+
+// torchtitan turned the compilation of its loss on, off and on again.
+TEST(Loss, IsCompiledWhenTorchtitanDid) {
+  const auto eager = [](const char* date) {
+    return loss_gradient_bytes(program_of({.plan = "compile: true",
+                                           .framework = "torchtitan",
+                                           .devices = 2,
+                                           .date = date,
+                                           .preset = "fsdp2"})) > 0;
+  };
+  EXPECT_TRUE(eager("2024-09"));
+  EXPECT_FALSE(eager("2024-11"));
+  EXPECT_TRUE(eager("2024-12"));
+  EXPECT_FALSE(eager("2025-04"));
 }
 
 int launches_of_a_layer(const Program& program) {
