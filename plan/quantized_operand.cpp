@@ -83,7 +83,7 @@ class Maker {
     const SlotId amax = slot("amax", 1, Dtype::fp32);
     const bool fused = d_.plan().compile && q_.made_by != MadeBy::other;
     d_.kernel({.kernel = Kernel::amax,
-               .dims = {n_},
+               .dims = {n_, 1},
                .attr = kFused,
                .module = q_.module,
                .launches = fused ? 1 : 2,

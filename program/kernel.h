@@ -92,6 +92,7 @@ enum class Kernel : std::uint8_t {
   weighted_activation_fwd,
   weighted_activation_bwd,
   swap_chunks,
+  pad_groups,
   // loss
   ce_max,
   ce_partial,

@@ -106,6 +106,12 @@ void swap_chunks(const C& c) {
   ref::swap_chunks(d, c.in(0, n), c.out(0, n));
 }
 
+template <class C>
+void pad_groups(const C& c) {
+  const ref::GroupDims d{.groups = c.dim(0), .rows = c.dim(1), .to_rows = c.dim(2), .n = c.dim(3)};
+  ref::pad_groups(d, c.in(0, d.groups * d.rows * d.n), c.out(0, d.groups * d.to_rows * d.n));
+}
+
 /// One product after the other: what a grouped kernel computes in one launch.
 template <class C>
 void grouped(const C& c) {

@@ -182,6 +182,13 @@ void pack(const C& c) {
   ref::zero(n - done, y + done);
 }
 
+/// The largest magnitudes of `parts` equal parts of this op's n elements.
+template <class C>
+void largest_of_parts(const C& c, const ValueOf<C>* x, ValueOf<C>* to, std::int64_t parts) {
+  const std::int64_t n = c.dim(0) / parts;
+  for (std::int64_t i = 0; i < parts; ++i) to[i] = ref::amax(n, x + i * n);
+}
+
 /// Numbers are exact here: a narrow copy holds those of the wide tensor, and scales are told but
 /// not applied.
 template <class C>
@@ -195,7 +202,7 @@ void quantize(const C& c) {
     ValueOf<C>* to = c.out(output++, scales);
     std::fill(to, to + scales, largest);
   }
-  for (std::int64_t i = 0; i < c.dim(3); ++i) *c.out(output++, 1) = largest;
+  if (c.dim(3) > 0) largest_of_parts(c, x, c.out(output, c.dim(3)), c.dim(3));
 }
 
 template <class C>
@@ -289,7 +296,7 @@ constexpr auto table() {  // NOLINT(readability-function-size)
        [](C c) { ref::accumulate(c.dim(0), c.in(0, c.dim(0)), c.add_to(0, c.dim(0))); }},
       {K::pack, pack<Call>},
       {K::hand_over, copy},
-      {K::amax, [](C c) { *c.out(0, 1) = ref::amax(c.dim(0), c.in(0, c.dim(0))); }},
+      {K::amax, [](C c) { largest_of_parts(c, c.in(0, c.dim(0)), c.out(0, c.dim(1)), c.dim(1)); }},
       {K::quantize, quantize<Call>},
       {K::update_scales, copy},
       {K::route_fwd, route<Call>},
@@ -303,6 +310,7 @@ constexpr auto table() {  // NOLINT(readability-function-size)
       {K::weighted_activation_fwd, weighted_activation<Call>},
       {K::weighted_activation_bwd, weighted_activation<Call>},
       {K::swap_chunks, swap_chunks<Call>},
+      {K::pad_groups, pad_groups<Call>},
       {K::ce_max, loss<Call>},
       {K::ce_partial, loss<Call>},
       {K::ce_loss, loss<Call>},

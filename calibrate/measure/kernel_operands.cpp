@@ -209,6 +209,10 @@ KernelOperands of_experts(const Shape& s) {
     case Kernel::weighted_activation_bwd:
       return with({{tokens_h}, {input_width(s) * tokens_h}, {t}},
                   {{input_width(s) * tokens_h}, {t}});
+    case Kernel::pad_groups: {
+      const std::int64_t of_row = s.dims[0] * s.dims[3];
+      return with({{of_row * s.dims[1]}}, {{of_row * s.dims[2]}});
+    }
     default: {
       const std::int64_t n = s.dims[0] * s.dims[1] * s.dims[2];  // swap_chunks
       return with({{n}}, {{n}});
@@ -231,7 +235,7 @@ KernelOperands of_flat(const Shape& s) {
     case Kernel::accumulate:
       return with({{n}}, {{n}});
     case Kernel::amax:
-      return with({{n}}, {{1}});
+      return with({{n}}, {{s.dims[1]}});
     default:
       return with({{n}}, {{n}});  // cast, copy
   }

@@ -1,6 +1,7 @@
 #pragma once
 // Rows of tokens to rows of experts and back (kernels/reference/routing.h says which is which).
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/reference/number.h"
@@ -106,6 +107,19 @@ void swap_chunks(const ChunkDims& d, const T* x, T* y) {
       for (std::int64_t c = 0; c < d.n; ++c)
         y[(j * d.a + i) * d.n + c] = x[(i * d.b + j) * d.n + c];
     }
+  }
+}
+
+struct GroupDims {
+  std::int64_t groups = 0, rows = 0, to_rows = 0, n = 0;
+};
+
+/// x (groups, rows, n) -> y (groups, to_rows, n); rows it adds are 0
+template <class T>
+void pad_groups(const GroupDims& d, const T* x, T* y) {
+  const std::int64_t from = d.rows * d.n, to = d.to_rows * d.n, both = std::min(from, to);
+  for (std::int64_t g = 0; g < d.groups; ++g) {
+    for (std::int64_t i = 0; i < to; ++i) y[g * to + i] = i < both ? x[g * from + i] : T{};
   }
 }
 

@@ -160,5 +160,16 @@ TEST(SwapChunks, TurnsBackItsOwnResult) {
   EXPECT_EQ(back, x);
 }
 
+TEST(PadGroups, AddsRowsOfZerosAndCutsThem) {
+  const Values<double> x = draw<double>(12, 1);  // two groups of 3 rows of 2
+  Values<double> y(16, 1.0), back(12);
+  pad_groups({.groups = 2, .rows = 3, .to_rows = 4, .n = 2}, x.data(), y.data());
+  EXPECT_EQ(y[5], x[5]);
+  EXPECT_EQ(y[6], 0.0);
+  EXPECT_EQ(y[8], x[6]);
+  pad_groups({.groups = 2, .rows = 4, .to_rows = 3, .n = 2}, y.data(), back.data());
+  EXPECT_EQ(back, x);
+}
+
 }  // namespace
 }  // namespace windtunnel::reference
