@@ -138,7 +138,7 @@ void ChunkDraft::draft_forward(SlotId loss) {
   open(ChunkCall::forward, "forward");
   d_.phase = Phase::forward;
   const LayerSizes z(d_);
-  begin_amaxes(d_, "amaxes_forward", 8 * static_cast<std::int64_t>(layers_.size()));
+  begin_amaxes(d_, "amaxes_forward", layers_.size());
   units_.begin_forward();
   SlotId x = kNone;
   if (embedding_) {
@@ -211,7 +211,7 @@ void ChunkDraft::draft_backward(ChunkCall call) {
       d_.wait(received_grad_, Stream::compute, {g});
     if (scatters(d_, ChunkCall::receive_grad)) gather_parts(g, "output_grad_part");
   }
-  begin_amaxes(d_, "amaxes_backward", 4 * static_cast<std::int64_t>(layers_.size()));
+  begin_amaxes(d_, "amaxes_backward", layers_.size());
   for (std::size_t i = layers_.size(); i-- > 0;) {
     units_.enter(layers_[i].number());
     g = layers_[i].backward(g);

@@ -4,7 +4,7 @@
 
 namespace windtunnel {
 
-ExpertSizes::ExpertSizes(const RoleDraft& d, const LayerSizes& z) {
+ExpertSizes::ExpertSizes(const RoleDraft& d, const LayerSizes& z, std::int64_t aligned) {
   const MoeShape& moe = *d.model().moe;
   const ResolvedPlan& p = d.plan();
   experts = moe.experts;
@@ -15,6 +15,7 @@ ExpertSizes::ExpertSizes(const RoleDraft& d, const LayerSizes& z) {
   sources = std::int64_t{p.ep} * p.etp * parts;
   permuted = experts * parts * capacity;
   rows = held * sources * capacity;
+  padded = held * ((sources * capacity + aligned - 1) / aligned * aligned);
   ffn = moe.ffn / p.etp;
   fc1 = d.model().gated() ? 2 * ffn : ffn;
   shared = moe.shared_experts * moe.ffn / p.tp;
@@ -55,6 +56,19 @@ SlotId ExpertExchange::swapped(SlotId x, const char* name, std::array<std::int64
   return y;
 }
 
+/// Another number of rows for every expert.
+SlotId ExpertExchange::with_rows(SlotId x, const char* name, std::array<std::int64_t, 2> from_to) {
+  const auto [from, to] = from_to;
+  if (from == to) return x;
+  const std::int64_t width = d_.slot(x).elements / from;
+  const SlotId y = d_.tensor(name, to * width, d_.slot(x).dtype);
+  d_.kernel({.kernel = Kernel::pad_groups,
+             .dims = {e_.held, from / e_.held, to / e_.held, width},
+             .module = Module::mlp},
+            {x}, {y});
+  return y;
+}
+
 SlotId ExpertExchange::to_experts(SlotId x, std::int64_t width, const Beside& beside) {
   x = all_to_all(x, "dispatched", beside);
   if (d_.plan().etp > 1) {
@@ -66,10 +80,12 @@ SlotId ExpertExchange::to_experts(SlotId x, std::int64_t width, const Beside& be
                   x, all, e_.rows * width);
     x = all;
   }
-  return swapped(x, "sorted", {e_.sources / e_.parts, e_.held});
+  x = swapped(x, "sorted", {e_.sources / e_.parts, e_.held});
+  return with_rows(x, "padded", {e_.rows, e_.padded});
 }
 
 SlotId ExpertExchange::from_experts(SlotId x, std::int64_t width, const Beside& beside) {
+  x = with_rows(x, "cut", {e_.padded, e_.rows});
   x = swapped(x, "unsorted", {e_.held, e_.sources / e_.parts});
   if (d_.plan().etp > 1) {
     const SlotId part = d_.tensor("scattered", e_.permuted * width, d_.slot(x).dtype);

@@ -21,15 +21,16 @@ std::uint16_t score_attr(const MoeShape& moe) {
 
 }  // namespace
 
-ExpertMlp::ExpertMlp(RoleDraft& draft, ChunkParameters& parameters, int layer)
+ExpertMlp::ExpertMlp(RoleDraft& draft, ChunkParameters& parameters, ExpertPlace place)
     : d_(draft),
       params_(parameters),
       z_(draft),
-      e_(draft, z_),
+      e_(draft, z_, place.quantized ? aligned_rows(draft) : 1),
       exchange_(draft, e_),
-      of_experts_(with_width(z_, draft.model(), e_.rows, e_.ffn)),
+      of_experts_(with_width(z_, draft.model(), e_.padded, e_.ffn)),
       of_shared_(with_width(z_, draft.model(), z_.rows, e_.shared)),
-      layer_(layer) {}
+      layer_(place.layer),
+      quantized_(place.quantized) {}
 
 void ExpertMlp::declare_parameters() {
   const Model& m = d_.model();
@@ -87,16 +88,34 @@ void ExpertMlp::declare_parameters() {
 }
 
 Linear ExpertMlp::fc1_linear() const {
-  return {.weight = fc1_, .in = z_.hidden, .out = e_.fc1, .module = Module::mlp};
+  return {.weight = fc1_,
+          .in = z_.hidden,
+          .out = e_.fc1,
+          .groups = e_.held,
+          .module = Module::mlp,
+          .quantized = quantized_};
 }
 Linear ExpertMlp::fc2_linear() const {
-  return {.weight = fc2_, .in = e_.ffn, .out = z_.hidden, .module = Module::mlp};
+  return {.weight = fc2_,
+          .in = e_.ffn,
+          .out = z_.hidden,
+          .groups = e_.held,
+          .module = Module::mlp,
+          .quantized = quantized_};
 }
 Linear ExpertMlp::shared_fc1_linear() const {
-  return {.weight = shared_fc1_, .in = z_.hidden, .out = of_shared_.fc1, .module = Module::mlp};
+  return {.weight = shared_fc1_,
+          .in = z_.hidden,
+          .out = of_shared_.fc1,
+          .module = Module::mlp,
+          .quantized = quantized_};
 }
 Linear ExpertMlp::shared_fc2_linear() const {
-  return {.weight = shared_fc2_, .in = e_.shared, .out = z_.hidden, .module = Module::mlp};
+  return {.weight = shared_fc2_,
+          .in = e_.shared,
+          .out = z_.hidden,
+          .module = Module::mlp,
+          .quantized = quantized_};
 }
 
 SlotId ExpertMlp::forward(SlotId x) {
@@ -107,10 +126,12 @@ SlotId ExpertMlp::forward(SlotId x) {
              .dims = {z_.norm_rows, hidden, e_.top_k, e_.permuted},
              .module = Module::mlp},
             {x, t_.rows}, {permuted});
-  t_.input = exchange_.to_experts(permuted, hidden, [&] { recompute_shared(x); });
+  const SlotId input = exchange_.to_experts(permuted, hidden, [&] { recompute_shared(x); });
   if (d_.rules().weighs_in_experts) weigh();
-  products();
-  const SlotId rows = grouped(Kernel::grouped_fwd, t_.activation, fc2_linear(), "expert_out");
+  t_.fc1_input = row_input(d_, fc1_linear(), input, MadeBy::other);
+  t_.fc1 = linear_forward(d_, params_, fc1_linear(), t_.fc1_input, "expert_fc1");
+  recompute_activation();
+  const SlotId rows = linear_forward(d_, params_, fc2_linear(), t_.fc2_input, "expert_out");
   SlotId shared = kNone;
   const SlotId y = combine(exchange_.from_experts(rows, hidden, [&] { shared = shared_output(); }));
   return shared == kNone ? y : sum(y, shared);
@@ -178,34 +199,24 @@ void ExpertMlp::count_on_host(SlotId counts) {
   d_.wait_on_host("experts_counted");
 }
 
-SlotId ExpertMlp::grouped(Kernel kernel, SlotId x, const Linear& l, const char* name) {
-  params_.before_use(d_, l.weight);
-  const std::int64_t width = kernel == Kernel::grouped_fwd ? l.out : l.in;
-  const SlotId y = d_.tensor(name, e_.rows * width, z_.act);
-  d_.kernel(
-      {.kernel = kernel, .dims = {e_.rows / e_.held, l.out, l.in, e_.held}, .module = l.module},
-      {x, params_.slots(l.weight).weight}, {y});
-  return y;
-}
-
-void ExpertMlp::products() {
-  t_.fc1 = grouped(Kernel::grouped_fwd, t_.input, fc1_linear(), "expert_fc1");
-  recompute_activation();
-}
-
 void ExpertMlp::recompute_activation() {
+  t_.fc2_input = row_input(d_, fc2_linear(), activation(), MadeBy::elementwise);
+}
+
+/// (G M', f)
+SlotId ExpertMlp::activation() {
   if (t_.weights == kNone) {
     const ActivationResult r = activation_forward(d_, of_experts_, t_.fc1);
-    t_.activation = r.output;
     t_.silu = r.silu;
-    return;
+    return r.output;
   }
-  t_.activation = d_.tensor("activation", e_.rows * e_.ffn, z_.act);
+  const SlotId weighted = d_.tensor("activation", e_.padded * e_.ffn, z_.act);
   d_.kernel({.kernel = Kernel::weighted_activation_fwd,
-             .dims = {e_.rows, e_.ffn, static_cast<std::int64_t>(d_.model().activation)},
+             .dims = {e_.padded, e_.ffn, static_cast<std::int64_t>(d_.model().activation)},
              .attr = kFused,
              .module = Module::activation},
-            {t_.fc1, t_.weights}, {t_.activation});
+            {t_.fc1, t_.weights}, {weighted});
+  return weighted;
 }
 
 SlotId ExpertMlp::shared_output() {
@@ -217,7 +228,8 @@ SlotId ExpertMlp::shared_output() {
 
 void ExpertMlp::recompute_shared(SlotId x) {
   if (e_.shared == 0) return;
-  t_.shared_fc1_input = column_input(d_, z_, shared_fc1_linear(), x, MadeBy::norm);
+  t_.shared_x = x;
+  t_.shared_fc1_input = column_input(d_, z_, shared_fc1_linear(), x, MadeBy::other);
   t_.shared_fc1 =
       linear_forward(d_, params_, shared_fc1_linear(), t_.shared_fc1_input, "shared_fc1");
   const ActivationResult r = activation_forward(d_, of_shared_, t_.shared_fc1);
@@ -229,18 +241,6 @@ SlotId ExpertMlp::sum(SlotId a, SlotId b) {
   d_.kernel({.kernel = Kernel::add, .dims = {d_.slot(a).elements}, .module = Module::mlp}, {a, b},
             {a});
   return a;
-}
-
-void ExpertMlp::weight_gradient(const Linear& l, SlotId dy, SlotId x) {
-  put_weight_gradient(d_, params_,
-                      {.weight = l.weight,
-                       .in = l.in,
-                       .out = l.out,
-                       .groups = e_.held,
-                       .module = l.module,
-                       .output_grad = dy,
-                       .input = x,
-                       .layer = d_.layer});
 }
 
 ExpertMlp::CombineGrads ExpertMlp::combine_backward(SlotId dy) {
@@ -263,10 +263,10 @@ ExpertMlp::ActivationGrads ExpertMlp::activation_backward_of(SlotId dactivation)
     return {.fc1 = activation_backward(
                 d_, of_experts_, {.output_grad = dactivation, .fc1 = t_.fc1, .silu = t_.silu})};
   }
-  const ActivationGrads grads{.fc1 = d_.tensor("dactivation", e_.rows * e_.fc1, z_.act),
-                              .weights = d_.tensor("dweights", e_.rows, Dtype::fp32)};
+  const ActivationGrads grads{.fc1 = d_.tensor("dactivation", e_.padded * e_.fc1, z_.act),
+                              .weights = d_.tensor("dweights", e_.padded, Dtype::fp32)};
   d_.kernel({.kernel = Kernel::weighted_activation_bwd,
-             .dims = {e_.rows, e_.ffn, static_cast<std::int64_t>(d_.model().activation)},
+             .dims = {e_.padded, e_.ffn, static_cast<std::int64_t>(d_.model().activation)},
              .attr = kFused,
              .module = Module::activation},
             {dactivation, t_.fc1, t_.weights}, {grads.fc1, grads.weights});
@@ -277,16 +277,17 @@ SlotId ExpertMlp::backward(SlotId dy, SlotId x) {
   const std::int64_t t = z_.norm_rows, h = z_.hidden;
   CombineGrads combined = combine_backward(dy);
   // A norm that was made again.
-  if (e_.shared > 0 && t_.shared_fc1_input.shard != x)
-    t_.shared_fc1_input = kept_input(d_, shared_fc1_linear(), x, MadeBy::norm);
+  if (e_.shared > 0 && t_.shared_x != x)
+    t_.shared_fc1_input = kept_input(d_, shared_fc1_linear(), x, MadeBy::other);
   SlotId d_shared_fc1 = kNone, d_shared = kNone;
   const SlotId d_rows =
       exchange_.to_experts(combined.output, h, [&] { d_shared_fc1 = shared_inner_backward(dy); });
-  const SlotId d_act = grouped(Kernel::grouped_dgrad, d_rows, fc2_linear(), "dexpert_act");
-  weight_gradient(fc2_linear(), d_rows, t_.activation);
+  const SlotId d_act =
+      local_backward(d_, params_, fc2_linear(), {.output_grad = d_rows, .input = t_.fc2_input});
   const ActivationGrads inner = activation_backward_of(d_act);
-  const SlotId d_input = grouped(Kernel::grouped_dgrad, inner.fc1, fc1_linear(), "dexpert_in");
-  weight_gradient(fc1_linear(), inner.fc1, t_.input);
+  const SlotId d_input = local_backward(
+      d_, params_, fc1_linear(),
+      {.output_grad = inner.fc1, .input = t_.fc1_input, .grad_made_by = MadeBy::elementwise});
   const SlotId d_permuted = exchange_.from_experts(d_input, h, [&] {
     if (d_shared_fc1 == kNone) return;
     d_shared = column_backward(d_, params_, z_, shared_fc1_linear(),
@@ -319,9 +320,8 @@ SlotId ExpertMlp::route_backward(SlotId dprobs, SlotId x) {
              .module = Module::mlp},
             {dprobs, t_.logits, t_.rows}, {d_logits});
   const Linear router{.weight = router_, .in = z_.hidden, .out = e_.experts, .module = Module::mlp};
-  return replicated_backward(
-      d_, params_, z_, router,
-      {.output_grad = d_logits, .input = {.shard = x, .full = x, .quantized = {}}});
+  return local_backward(d_, params_, router,
+                        {.output_grad = d_logits, .input = row_input(d_, router, x, MadeBy::norm)});
 }
 
 SlotId ExpertMlp::shared_inner_backward(SlotId dy) {

@@ -87,9 +87,9 @@ SlotId LatentAttention::forward(SlotId x) {
 
 /// A query without a latent reads the norm's output itself.
 void LatentAttention::restore_input(SlotId x) {
-  kv_input_ = replicated_input(d_, kv_down(), x);
+  kv_input_ = row_input(d_, kv_down(), x, MadeBy::other);
   if (!has_query_latent()) return;
-  q_input_ = quantized_ ? replicated_input(d_, q_down(), x) : kv_input_;
+  q_input_ = quantized_ ? row_input(d_, q_down(), x, MadeBy::other) : kv_input_;
 }
 
 SlotId LatentAttention::project_up() {
@@ -154,11 +154,11 @@ SlotId LatentAttention::backward(SlotId dheads) {
              .module = Module::attention},
             {dkv_latent, reduce_rows(d_, z_, drope, rope)}, {down});
   const SlotId dx =
-      replicated_backward(d_, params_, z_, kv_down(), {.output_grad = down, .input = kv_input_});
-  const SlotId other = has_query_latent()
-                           ? replicated_backward(d_, params_, z_, q_down(),
-                                                 {.output_grad = dq_in, .input = q_input_})
-                           : dq_in;
+      local_backward(d_, params_, kv_down(), {.output_grad = down, .input = kv_input_});
+  const SlotId other =
+      has_query_latent()
+          ? local_backward(d_, params_, q_down(), {.output_grad = dq_in, .input = q_input_})
+          : dq_in;
   d_.kernel({.kernel = Kernel::add, .dims = {d_.slot(dx).elements}, .module = Module::attention},
             {dx, other}, {dx});
   return dx;

@@ -1,145 +1,8 @@
 #include "plan/parallel_linear.h"
 
-#include <algorithm>
 #include <optional>
 
 namespace windtunnel {
-
-namespace {
-
-bool splits_gemm_gradient(const RoleDraft& d) {
-  return !d.rules().fuse_wgrad_accumulation ||
-         (d.plan().grads != Dtype::fp32 && d.rules().half_grads != HalfGrads::none);
-}
-
-/// One product: its operands in the layouts it reads, and the scales of their blocks.
-struct ProductOperands {
-  SlotId left = kNone, right = kNone;
-  OperandList scales;
-};
-
-void add_scales(ProductOperands& p, SlotId scales) {
-  if (scales != kNone) p.scales.push_back(scales);
-}
-
-/// The scales are read beside the operands and live as long.
-void product(RoleDraft& d, KernelSpec spec, const OperandList& inputs, const OperandList& scales,
-             SlotId out) {
-  for (const SlotId id : scales) spec.extra_bytes += d.slot(id).bytes();
-  d.kernel(spec, inputs, {out});
-  for (const SlotId id : scales) d.hold(id);
-}
-
-void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& g) {
-  const DraftScope scope(d, Phase::weight_grad, g.layer);
-  const GradientTarget target = gradient_target(d, p, g.weight);
-  const std::int64_t groups = std::max<std::int64_t>(1, g.groups);
-  product(d,
-          {.kernel = g.groups > 0 ? Kernel::grouped_wgrad : Kernel::gemm_wgrad,
-           .dims = {d.slot(g.output_grad).elements / (groups * g.out), g.out, g.in, g.groups},
-           .attr = static_cast<std::uint16_t>(target.accumulate ? kAccumulate : kAttrNone),
-           .module = g.module},
-          {g.output_grad, g.input}, g.scales, target.slot);
-  finish_gradient(d, p, g.weight, target);
-}
-
-void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, const ProductOperands& o) {
-  put_weight_gradient(d, p,
-                      {.weight = l.weight,
-                       .in = l.in,
-                       .out = l.out,
-                       .module = l.module,
-                       .output_grad = o.left,
-                       .input = o.right,
-                       .scales = o.scales,
-                       .layer = d.layer});
-}
-
-void bias_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc) {
-  if (!l.has_bias) return;
-  d.kernel({.kernel = Kernel::bias_bwd,
-            .dims = {d.slot(dc).elements / l.out, l.out},
-            .attr = p.gradient_attr(d, l.bias),
-            .module = l.module},
-           {dc}, {p.slots(l.bias).grad});
-  p.gradient_drafted(d, l.bias);
-}
-
-SlotId input_gradient(RoleDraft& d, const Linear& l, const ProductOperands& o, Dtype act) {
-  const std::int64_t rows = d.slot(o.left).elements / l.out;
-  const SlotId da = d.tensor("dgrad", rows * l.in, act);
-  product(d, {.kernel = Kernel::gemm_dgrad, .dims = {rows, l.out, l.in}, .module = l.module},
-          {o.left, o.right}, o.scales, da);
-  return da;
-}
-
-/// Weights that are whole in static memory are quantised by the first micro-batch where the stack
-/// keeps them so; others at each use, for backward in backward.
-const QuantizedOperand& forward_weight(RoleDraft& d, ChunkParameters& p, const Linear& l) {
-  QuantizedOperand& w = p.quantized(l.weight);
-  const bool kept = d.rules().quantized.keeps_weights && !d.plan().shards_weights();
-  if (kept && w.rows != kNone) return w;
-  return w = quantize(d, {.source = p.slots(l.weight).weight,
-                          .role = OperandRole::weight,
-                          .layouts = kept ? Layouts::both : Layouts::rows,
-                          .kept = kept,
-                          .module = l.module});
-}
-
-ProductOperands with_weight(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc) {
-  if (!l.quantized) return {.left = dc, .right = p.slots(l.weight).weight, .scales = {}};
-  QuantizedOperand& w = p.quantized(l.weight);
-  if (!d.rules().quantized.keeps_weights || d.plan().shards_weights()) {
-    const QuantizedOperand again = quantize(d, {.source = p.slots(l.weight).weight,
-                                                .role = OperandRole::weight,
-                                                .layouts = Layouts::columns,
-                                                .known_amax = w.amax,
-                                                .module = l.module});
-    w.columns = again.columns;
-    w.column_scales = again.column_scales;
-  }
-  ProductOperands o{.left = dc, .right = w.columns, .scales = {}};
-  add_scales(o, w.column_scales);
-  return o;
-}
-
-}  // namespace
-
-void put_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& gradient) {
-  if (p.deferred() != nullptr) {
-    p.deferred()->push_back(gradient);
-  } else {
-    draft_weight_gradient(d, p, gradient);
-  }
-}
-
-void draft_deferred(RoleDraft& d, ChunkParameters& p,
-                    const std::vector<DeferredWeightGrad>& deferred) {
-  for (const DeferredWeightGrad& g : deferred) draft_weight_gradient(d, p, g);
-}
-
-GradientTarget gradient_target(RoleDraft& d, ChunkParameters& p, ParameterId id) {
-  const ParameterSlots& s = p.slots(id);
-  if (s.half_grad != kNone) return {.slot = s.half_grad, .accumulate = false};
-  if (d.plan().shards_grads()) {
-    return {.slot = s.grad, .accumulate = p.gradient_attr(d, id) != kOverwrite, .direct = true};
-  }
-  if (!splits_gemm_gradient(d)) return {.slot = s.grad, .accumulate = true};
-  const Dtype half = d.plan().multiplied();
-  return {.slot = d.tensor("weight_grad", d.slot(s.grad).elements, half, Category::grads),
-          .accumulate = false};
-}
-
-void finish_gradient(RoleDraft& d, ChunkParameters& p, ParameterId id,
-                     const GradientTarget& target) {
-  if (!target.accumulate && !target.direct) {
-    d.kernel({.kernel = Kernel::accumulate,
-              .dims = {d.slot(target.slot).elements},
-              .module = Module::optimizer},
-             {target.slot}, {p.slots(id).grad});
-  }
-  p.gradient_drafted(d, id);
-}
 
 SlotId gather_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t width) {
   if (!d.plan().sequence_parallel) return x;
@@ -182,54 +45,6 @@ LinearInput column_input(RoleDraft& d, const LayerSizes& z, const Linear& l, Slo
 
 namespace {
 
-LinearInput whole_input(RoleDraft& d, const Linear& l, SlotId x, MadeBy made_by, bool row_shard) {
-  if (!l.quantized) return {.shard = x, .full = x, .quantized = {}};
-  LinearInput in{
-      .quantized = quantize(
-          d, {.source = x, .made_by = made_by, .row_shard = row_shard, .module = l.module})};
-  in.full = in.quantized.rows;
-  return in;
-}
-
-}  // namespace
-
-LinearInput row_input(RoleDraft& d, const Linear& l, SlotId x, MadeBy made_by) {
-  return whole_input(d, l, x, made_by, false);
-}
-
-LinearInput replicated_input(RoleDraft& d, const Linear& l, SlotId x) {
-  return whole_input(d, l, x, MadeBy::other, d.plan().sequence_parallel);
-}
-
-SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& l, const LinearInput& a,
-                      std::string_view name) {
-  p.before_use(d, l.weight);
-  const std::int64_t rows = d.slot(a.full).elements / l.in;
-  ProductOperands o{.left = a.full, .right = p.slots(l.weight).weight, .scales = {}};
-  if (l.quantized) {
-    const QuantizedOperand& w = forward_weight(d, p, l);
-    o.right = w.rows;
-    add_scales(o, a.quantized.row_scales);
-    add_scales(o, w.row_scales);
-  }
-  const Dtype act = l.quantized ? d.plan().multiplied() : d.slot(a.full).dtype;
-  const SlotId c = d.tensor(name, rows * l.out, act);
-  OperandList in{o.left, o.right};
-  std::uint16_t attr = kAttrNone;
-  if (l.has_bias) {
-    p.before_use(d, l.bias);
-    in.push_back(p.slots(l.bias).weight);
-    attr = kHasBias;
-  }
-  product(
-      d,
-      {.kernel = Kernel::gemm_fwd, .dims = {rows, l.out, l.in}, .attr = attr, .module = l.module},
-      in, o.scales, c);
-  return c;
-}
-
-namespace {
-
 /// A transfer on the tp stream beside compute: starts behind what compute has been given so far.
 class BesideCompute {
  public:
@@ -255,17 +70,9 @@ Stream reduction_stream(const RoleDraft& d) {
 /// Gradients of side-by-side layers, each reduced on its own and then added.
 SlotId separate_input_gradients(RoleDraft& d, const LayerSizes& z, const Linear& l,
                                 const ProductOperands& o) {
-  const std::int64_t width = l.out / l.parts;
   SlotId sum = kNone;
   for (int part = 0; part < l.parts; ++part) {
-    const SlotId weight = d.view(o.right, "weight_part", part * width * l.in, width * l.in);
-    d.slot(weight).param = kNone;
-    const SlotId da = d.tensor("dgrad", z.rows * l.in, z.act);
-    product(d,
-            {.kernel = Kernel::gemm_dgrad,
-             .dims = {z.rows, width, l.in, part * width, l.out},
-             .module = l.module},
-            {o.left, weight}, o.scales, da);
+    const SlotId da = part_input_gradient(d, l, o, part);
     d.collective({.comm = d.comm("tp"), .module = l.module}, da, da, z.rows * l.in);
     if (sum != kNone)
       d.kernel({.kernel = Kernel::add, .dims = {z.rows * l.in}, .module = l.module}, {da, sum},
@@ -306,8 +113,8 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
   }
   ProductOperands of_input = with_weight(d, p, l, dc.rows);
   add_scales(of_input, dc.row_scales);
-  const SlotId da = separate ? separate_input_gradients(d, z, l, of_input)
-                             : input_gradient(d, l, of_input, z.act);
+  const SlotId da =
+      separate ? separate_input_gradients(d, z, l, of_input) : input_gradient(d, l, of_input);
   if (gather) gather->await({shard, full});
   // A reduction beside the weight gradient is issued before it; one that blocks stands behind both
   // products of the layer's backward.
@@ -362,39 +169,17 @@ QuantizedOperand gathered_gradient(RoleDraft& d, const LayerSizes& z, const Line
 
 }  // namespace
 
-namespace {
-
-/// Both products of backward, of an input that forward multiplied as it was given.
-SlotId both_gradients(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
-                      const QuantizedOperand& dc, const LinearInput& input) {
-  ProductOperands of_input = with_weight(d, p, l, dc.rows);
-  add_scales(of_input, dc.row_scales);
-  const SlotId da = input_gradient(d, l, of_input, z.act);
-  ProductOperands of_weight{.left = dc.columns,
-                            .right = l.quantized ? input.quantized.columns : input.shard,
-                            .scales = {}};
-  add_scales(of_weight, dc.column_scales);
-  if (l.quantized) add_scales(of_weight, input.quantized.column_scales);
-  weight_gradient(d, p, l, of_weight);
-  return da;
-}
-
-}  // namespace
-
 SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
                     const RowBackward& in) {
-  return both_gradients(d, p, z, l, gathered_gradient(d, z, l, in.output_grad), in.input);
-}
-
-SlotId replicated_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
-                           const ReplicatedBackward& in) {
-  QuantizedOperand dc{.rows = in.output_grad, .columns = in.output_grad};
-  if (l.quantized)
-    dc = quantize(d, {.source = in.output_grad,
-                      .role = OperandRole::gradient,
-                      .row_shard = d.plan().sequence_parallel,
-                      .module = l.module});
-  return both_gradients(d, p, z, l, dc, in.input);
+  const QuantizedOperand dc = gathered_gradient(d, z, l, in.output_grad);
+  ProductOperands of_input = with_weight(d, p, l, dc.rows);
+  add_scales(of_input, dc.row_scales);
+  const SlotId da = input_gradient(d, l, of_input);
+  ProductOperands of_weight{.left = dc.columns, .right = in.input.for_weight(l), .scales = {}};
+  add_scales(of_weight, dc.column_scales);
+  if (l.quantized) add_scales(of_weight, in.input.quantized.column_scales);
+  weight_gradient(d, p, l, of_weight);
+  return da;
 }
 
 }  // namespace windtunnel

@@ -29,6 +29,8 @@ Blocks blocks_of(const RoleDraft& d, OperandRole role) {
   }
 }
 
+constexpr int kMostLaunches = 255;  // that one op can count
+
 bool reads_twice(const RoleDraft& d) {
   return d.plan().scaling == ScalingRecipe::tensorwise || d.plan().scaling == ScalingRecipe::nvfp4;
 }
@@ -59,9 +61,10 @@ class Maker {
     if (made.amax != kNone) inputs.push_back(made.amax);
     const bool on_chip = q_.made_by == MadeBy::norm && norm_quantizes(d_);
     d_.kernel({.kernel = Kernel::quantize,
-               .dims = {n_, two ? 2 : 1, scales, amax ? 1 : 0},
+               .dims = {n_, two ? 2 : 1, scales, amax ? q_.groups : 0},
                .attr = kFused,
                .module = q_.module,
+               .launches = launches(),
                .continues = on_chip,
                .when = when_},
               inputs, outputs);
@@ -80,27 +83,28 @@ class Maker {
   /// The largest magnitude: a pass over the tensor whose first stage a compiled producer takes over
   /// (pytorch/ao torchao/testing/training/roofline_utils.py: fuse_with_prev).
   SlotId measure() {
-    const SlotId amax = slot("amax", 1, Dtype::fp32);
+    const SlotId amax = slot("amax", q_.groups, Dtype::fp32);
     const bool fused = d_.plan().compile && q_.made_by != MadeBy::other;
     d_.kernel({.kernel = Kernel::amax,
-               .dims = {n_, 1},
+               .dims = {n_, q_.groups},
                .attr = kFused,
                .module = q_.module,
-               .launches = fused ? 1 : 2,
+               .launches = fused ? launches() : std::min(2 * launches(), kMostLaunches),
                .when = when_,
                .extra_bytes = fused ? -d_.slot(q_.source).bytes() : 0},
               {q_.source}, {amax});
     if (q_.row_shard && d_.comm("tp") != kNone)
       d_.collective(
           {.reduce = ReduceOp::max, .comm = d_.comm("tp"), .module = q_.module, .when = when_},
-          amax, amax, 1);
+          amax, amax, q_.groups);
     return amax;
   }
 
   std::int64_t add_scales(QuantizedOperand& made, OperandList& outputs, int copies) {
     const Blocks blocks = blocks_of(d_, q_.role);
     if (blocks.elements == 0) return 0;
-    const std::int64_t n = (n_ + blocks.elements - 1) / blocks.elements;
+    const std::int64_t of_group = n_ / q_.groups;
+    const std::int64_t n = q_.groups * ((of_group + blocks.elements - 1) / blocks.elements);
     const bool rows = q_.layouts != Layouts::columns;
     const SlotId first = slot("scales", n, blocks.scale);
     (rows ? made.row_scales : made.column_scales) = first;
@@ -113,8 +117,18 @@ class Maker {
     if (d_.plan().scaling != ScalingRecipe::delayed || d_.recompute) return false;
     if (q_.role != OperandRole::gradient && d_.phase != Phase::forward) return false;
     CHECK(d_.amaxes.slot != kNone, "amaxes have a place in every pass");
-    outputs.push_back(d_.view(d_.amaxes.slot, "amax", d_.amaxes.used++, 1));
+    outputs.push_back(d_.view(d_.amaxes.slot, "amax", d_.amaxes.used, q_.groups));
+    d_.amaxes.used += q_.groups;
     return true;
+  }
+
+  /// Where experts are quantised apart: each weight, and each expert's rows unless their scales are
+  /// known before (TransformerEngine csrc/extensions/cast.cpp, multi_tensor_quantize_impl: one
+  /// kernel for all is for delayed scaling alone).
+  int launches() const {
+    const bool together = d_.plan().scaling == ScalingRecipe::delayed && !q_.kept;
+    if (!d_.rules().quantized.experts_apart || together) return 1;
+    return static_cast<int>(std::min<std::int64_t>(q_.groups, kMostLaunches));
   }
 
   RoleDraft& d_;
@@ -158,9 +172,24 @@ SlotId gathered_for_backward(const RoleDraft& d, const QuantizedOperand& shard) 
   return scales_whole_tensors(d) ? shard.rows : shard.columns;
 }
 
-void begin_amaxes(RoleDraft& d, std::string_view name, std::int64_t most) {
+/// Megatron-LM core/fp8_utils.py, get_fp8_align_size; core/fp4_utils.py, get_fp4_align_size.
+std::int64_t aligned_rows(const RoleDraft& d) {
+  switch (d.plan().scaling) {
+    case ScalingRecipe::mxfp8:
+      return 32;
+    case ScalingRecipe::nvfp4:
+      return 128;
+    default:
+      return 16;
+  }
+}
+
+/// At most: of inputs and weights of four linear layers, and of two more for each expert.
+void begin_amaxes(RoleDraft& d, std::string_view name, std::size_t layers) {
   d.amaxes = {};
-  if (d.plan().scaling != ScalingRecipe::delayed || most == 0) return;
+  if (d.plan().scaling != ScalingRecipe::delayed || layers == 0) return;
+  const std::int64_t held = d.model().moe ? d.model().moe->experts / d.plan().ep : 0;
+  const std::int64_t most = static_cast<std::int64_t>(layers) * (8 + 4 * held);
   d.amaxes.slot = d.static_slot(name, most, Dtype::fp32, Category::scalars);
 }
 

@@ -22,7 +22,7 @@ struct QuantizedOperand {
                            // gradient (output gradient)
   SlotId columns = kNone;  // of the other product it is in; `rows` when one layout does for both
   SlotId row_scales = kNone, column_scales = kNone;  // of blocks
-  SlotId amax = kNone;                               // (1), tensorwise and nvfp4
+  SlotId amax = kNone;                               // (groups), tensorwise and nvfp4
 };
 
 enum class OperandRole : std::uint8_t { input, weight, gradient };
@@ -33,6 +33,7 @@ enum class MadeBy : std::uint8_t { other, norm, elementwise };
 struct QuantizeRequest {
   SlotId source = kNone;
   OperandRole role = OperandRole::input;
+  std::int64_t groups = 1;  // experts side by side, each with scales of its own
   Layouts layouts = Layouts::both;
   MadeBy made_by = MadeBy::other;
   bool row_shard = false;     // rows of one tp rank: a scale of the tensor is a maximum over tp
@@ -55,8 +56,11 @@ bool copies_layouts(const RoleDraft& d);
 /// The layout a sequence-parallel input is kept and gathered in for the weight gradient.
 SlotId gathered_for_backward(const RoleDraft& d, const QuantizedOperand& shard);
 
-/// Delayed scaling: amaxes of one pass through a chunk, until `reduce_amaxes`.
-void begin_amaxes(RoleDraft& d, std::string_view name, std::int64_t most);
+/// What the rows of each expert are a multiple of where its products are narrow.
+std::int64_t aligned_rows(const RoleDraft& d);
+
+/// Delayed scaling: amaxes of one pass through a chunk of `layers`, until `reduce_amaxes`.
+void begin_amaxes(RoleDraft& d, std::string_view name, std::size_t layers);
 void reduce_amaxes(RoleDraft& d);
 
 }  // namespace windtunnel

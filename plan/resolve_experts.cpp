@@ -41,12 +41,6 @@ void check_graphs(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
           "cuda_graphs: false, or model.moe.capacity_factor");
 }
 
-void check_precision(Resolver& r, const ResolvedPlan& p) {
-  if (!p.quantizes()) return;
-  r.error("plan.precision.compute", "grouped products of experts in 8 and 4 bits are not built",
-          "compute: bf16");
-}
-
 void check_sharding(Resolver& r, const ResolvedPlan& p) {
   if (p.shards_weights() && p.reshard_after_forward > 1) {
     r.error("plan.sharding.reshard_after_forward",
@@ -99,7 +93,6 @@ void resolve_experts(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
     return;
   }
   check_model(s, r, p);
-  check_precision(r, p);
   check_graphs(s, r, p);
   if (p.ep > 1) check_sharding(r, p);
 }

@@ -77,7 +77,8 @@ TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters
   recompute_attention_ = selected && p.recomputes(RecomputeModule::attention);
   recompute_core_ = selected && p.recomputes(RecomputeModule::core_attention);
   const bool moe = is_moe_layer(d_.model(), kind);
-  if (moe) experts_.emplace(draft, parameters, layer_);
+  if (moe)
+    experts_.emplace(draft, parameters, ExpertPlace{.layer = layer_, .quantized = quantized_});
   if (d_.model().mla) latent_.emplace(draft, parameters, layer_, quantized_);
   recompute_mlp_ = selected && p.recomputes(moe ? RecomputeModule::moe : RecomputeModule::mlp);
   recompute_norm_ = selected && p.recomputes(RecomputeModule::norm);

@@ -93,6 +93,7 @@ struct QuantizedRules {
   bool keeps_weights = true;       // whole weights are quantised once a step and kept
   bool always_transposes = false;  // a second layout of every operand, whatever the device
   bool norm_quantizes = true;      // the norm's kernel writes what it makes quantised
+  bool experts_apart = true;       // each expert's operands are quantised by kernels of their own
 };
 
 /// The state machine of fp16 loss scaling (plan/loss_scaling.h).

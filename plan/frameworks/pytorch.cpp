@@ -77,7 +77,8 @@ FrameworkRules pytorch_rules(const Scenario& s) {
   r.quantized = {.fp8_recipe = ScalingRecipe::tensorwise,
                  .keeps_weights = false,
                  .always_transposes = true,
-                 .norm_quantizes = false};
+                 .norm_quantizes = false,
+                 .experts_apart = false};
   r.time_sigma = 0.08;
   return r;
 }

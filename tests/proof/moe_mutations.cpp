@@ -12,6 +12,11 @@ namespace {
 using C = Collective;
 using K = Kernel;
 
+bool quantizes_padded_rows(const OpPlace& at) {
+  if (at.kernel() != K::quantize) return false;
+  return at.program.names[at.operand(at.program.roles[0], 0).name] == "padded";
+}
+
 const std::array kMutations = {
     Mutation{"expert gradients divided by their replicas alone", "moe_dp4_ep2", Check::field,
              [](Program& p) { drop(p, is_kernel(K::scale)); }},
@@ -30,6 +35,19 @@ const std::array kMutations = {
                change_shape(p, is_kernel(K::swap_chunks),
                             [](Shape& shape) { std::swap(shape.dims[0], shape.dims[1]); });
              }},
+    Mutation{"rows padded behind all experts, not behind each", "moe_ep2_fp8_delayed", Check::field,
+             [](Program& p) {
+               change_shape(p, is_kernel(K::pad_groups), [](Shape& shape) {
+                 const std::int64_t groups = std::exchange(shape.dims[0], 1);
+                 shape.dims[1] *= groups;
+                 shape.dims[2] *= groups;
+               });
+             }},
+    Mutation{"experts' rows multiplied that were not quantised", "moe_ep2_mxfp8", Check::execution,
+             [](Program& p) { drop(p, in_segment(quantizes_padded_rows, "forward")); }},
+    Mutation{"experts' gradients multiplied that were not quantised", "moe_ep2_mxfp8_zb_v",
+             Check::execution,
+             [](Program& p) { drop(p, in_segment(quantizes_padded_rows, "input_grad")); }},
     Mutation{"experts' rows not sent back", "moe_dp2_ep2", Check::execution,
              [](Program& p) {
                drop(p, both(is_collective(C::all_to_all, "ep"), [](const OpPlace& at) {
