@@ -6,6 +6,7 @@
 #include "plan/call_order.h"
 #include "plan/layer_split.h"
 #include "plan/preset_defaults.h"
+#include "plan/resolve_cluster.h"
 #include "plan/resolve_context.h"
 #include "plan/resolve_experts.h"
 #include "plan/resolve_latent.h"
@@ -287,13 +288,29 @@ void check_layout(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
   }
 }
 
+void resolve_cluster(ResolvedScenario& out, Resolver& r) {
+  Cluster& cluster = out.scenario.cluster;
+  const int domain = job_domain(cluster, out.rules);
+  if (domain == cluster.nvlink_domain) return;
+  r.note("cluster.nvlink_domain", domain, "framework rule " + out.rules.name);
+  out.assumptions.push_back("the job has " + std::to_string(domain) + " of the " +
+                            std::to_string(cluster.nvlink_domain) +
+                            " devices of an NVLink domain: its launcher asks for equal segments");
+  cluster.nvlink_domain = domain;
+}
+
 }  // namespace
 
-ResolvedScenario resolve(const Scenario& s) {
-  if (!s.not_built.empty()) throw InputError(s.not_built);
-  ResolvedScenario out{
-      .scenario = s, .plan = {}, .rules = framework_rules(s), .keys = {}, .assumptions = {}};
+ResolvedScenario resolve(const Scenario& asked) {
+  if (!asked.not_built.empty()) throw InputError(asked.not_built);
+  ResolvedScenario out{.scenario = asked,
+                       .plan = {},
+                       .rules = framework_rules(asked),
+                       .keys = {},
+                       .assumptions = {}};
+  const Scenario& s = out.scenario;
   Resolver r(s);
+  resolve_cluster(out, r);
   ResolvedPlan& p = out.plan;
   const std::string preset = std::string("preset ") + defaults_of(s.plan.preset).name;
   r.note("stack.rules", out.rules.name, s.stack.framework.empty() ? "preset" : "stack.framework");

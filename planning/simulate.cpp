@@ -197,8 +197,9 @@ Lowered lower_scenario(const Scenario& scenario) {
   return out;
 }
 
-Simulation simulate(const Scenario& scenario, const SimulateOptions& options) {
-  Simulation out{.lowered = draft_scenario(scenario), .report = {}, .trace = {}};
+Simulation simulate(const Scenario& asked, const SimulateOptions& options) {
+  Simulation out{.lowered = draft_scenario(asked), .report = {}, .trace = {}};
+  const Scenario& scenario = out.lowered.resolved.scenario;
   const Program& program = out.lowered.program;
   std::future<void> verified = verify_beside(program);
   const bool unit = scenario.cluster.unit.has_value();

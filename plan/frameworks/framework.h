@@ -106,6 +106,8 @@ struct LossScaling {
 struct FrameworkRules {
   std::string name;   // the row of docs/presets.md
   bool known = true;  // false: unknown framework, generic rules, an assumption
+  // Launch
+  bool equal_segments = false;  // of a job's nodes, each in one NVLink domain (resolve_cluster.h)
   // Layout
   std::int64_t vocab_multiple =
       0;  // pad the vocabulary to a multiple of this times tp; 0: not padded

@@ -52,6 +52,9 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   const bool bridge = s.stack.framework.find("bridge") != std::string::npos;
   r.quantized = {.fp8_recipe = bridge ? ScalingRecipe::tensorwise : ScalingRecipe::delayed,
                  .wide_layers_at_ends = bridge ? 1 : 0};
+  // Megatron-Bridge scripts/performance/utils/executors.py, slurm_executor: --segment is the most
+  // nodes a domain holds that divide the job's.
+  r.equal_segments = bridge;
   r.time_sigma = 0.02;
   return r;
 }

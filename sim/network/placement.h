@@ -3,10 +3,11 @@
 // beside them.
 //
 // Ranks fill nodes in order: rank r sits on node r / devices_per_node, and NVLink domains fill in
-// node order too (the last may be partial). All groups of a communicator are taken to work at the
-// same time, as they do in a training step, so a node's NICs are shared by every group of that
-// communicator that has a member on the node and reaches another domain. A pipeline hop is a pair
-// of neighbours on the pp axis; every rank of a stage sends at the same time.
+// node order too (the last may be partial; plan/resolve_cluster.h has jobs in equal segments). All
+// groups of a communicator are taken to work at the same time, as they do in a training step, so a
+// node's NICs are shared by every group of that communicator that has a member on the node and
+// reaches another domain. A pipeline hop is a pair of neighbours on the pp axis; every rank of a
+// stage sends at the same time.
 // Source of the rules: reference mapping of Megatron-LM groups, oracles O-120..O-124.
 
 #include "models/cost/cost_model.h"
