@@ -19,14 +19,6 @@ bool layer_is_selected(const RecomputeLayers& layers, int index_in_stage) {
   return true;
 }
 
-/// Stacks that scale whole tensors by their own amaxes may leave the first and last layers wide.
-bool layer_is_quantized(const RoleDraft& d, int layer) {
-  if (!d.plan().quantizes()) return false;
-  const int wide =
-      d.plan().scaling == ScalingRecipe::tensorwise ? d.rules().quantized.wide_layers_at_ends : 0;
-  return layer >= wide && layer < d.model().layers - wide;
-}
-
 }  // namespace
 
 Linear TransformerLayer::qkv() const {
@@ -70,13 +62,12 @@ TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters
       core_(z_.of_core(draft.plan().cp_heads)),
       layer_(place.layer) {
   const ResolvedPlan& p = d_.plan();
-  const int kind = place.like.value_or(layer_);
-  quantized_ = layer_is_quantized(d_, kind);
+  quantized_ = p.quantizes();
   const bool selected = layer_is_selected(p.recompute_layers, place.index_in_stage);
   full_recompute_ = p.recompute == RecomputeKind::full && selected;
   recompute_attention_ = selected && p.recomputes(RecomputeModule::attention);
   recompute_core_ = selected && p.recomputes(RecomputeModule::core_attention);
-  const bool moe = is_moe_layer(d_.model(), kind);
+  const bool moe = is_moe_layer(d_.model(), place.like.value_or(layer_));
   if (moe)
     experts_.emplace(draft, parameters, ExpertPlace{.layer = layer_, .quantized = quantized_});
   if (d_.model().mla) latent_.emplace(draft, parameters, layer_, quantized_);

@@ -89,7 +89,6 @@ struct ShardedUnitRules {
 /// How a stack multiplies in 8 and 4 bits (docs/precision.md).
 struct QuantizedRules {
   ScalingRecipe fp8_recipe = ScalingRecipe::tensorwise;  // what `compute: fp8` means under auto
-  int wide_layers_at_ends = 0;     // first and last layers left in 16 bits, tensorwise scaling
   bool keeps_weights = true;       // whole weights are quantised once a step and kept
   bool always_transposes = false;  // a second layout of every operand, whatever the device
   bool norm_quantizes = true;      // the norm's kernel writes what it makes quantised

@@ -47,11 +47,10 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   r.host_ops_per_parameter = 2;
   // training/arguments.py: initial_loss_scale 2^32, loss_scale_window, hysteresis.
   r.loss_scaling = {.initial_log2 = 32, .growth_interval = 1000, .hysteresis = 2};
-  // training/arguments.py: fp8_recipe delayed; NVIDIA-NeMo/Megatron-Bridge training/
-  // mixed_precision.py: tensorwise, one layer at each end in bf16.
+  // training/arguments.py: fp8_recipe delayed; NVIDIA-NeMo/Megatron-Bridge scripts/performance/
+  // utils/precision.py: tensorwise, in every layer (first_last_layers_bf16 off).
   const bool bridge = s.stack.framework.find("bridge") != std::string::npos;
-  r.quantized = {.fp8_recipe = bridge ? ScalingRecipe::tensorwise : ScalingRecipe::delayed,
-                 .wide_layers_at_ends = bridge ? 1 : 0};
+  r.quantized = {.fp8_recipe = bridge ? ScalingRecipe::tensorwise : ScalingRecipe::delayed};
   // Megatron-Bridge scripts/performance/utils/executors.py, slurm_executor: --segment is the most
   // nodes a domain holds that divide the job's.
   r.equal_segments = bridge;

@@ -50,7 +50,7 @@ std::vector<PlanCase> recipes() {
          s.model.moe->shared_experts = 1;
          fp8(s, ScalingRecipe::tensorwise);
        }},
-      {"moe_ep2_fp8_bridge", toy_moe,  // experts of the first and last layer stay in 16 bits
+      {"moe_ep2_fp8_bridge", toy_moe,
        [](Scenario& s) {
          megatron(s, {.dp = 2, .ep = 2});
          s.stack.framework = "megatron-bridge";

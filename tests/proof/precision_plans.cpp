@@ -54,7 +54,7 @@ std::vector<PlanCase> quantized_plans() {
          megatron(s);
          s.plan.precision = {.compute = Dtype::fp8, .fp8_recipe = ScalingRecipe::tensorwise};
        }},
-      {"tp2_sp_fp8_bridge", toy_llama,  // first and last layer in 16 bits
+      {"tp2_sp_fp8_bridge", toy_llama,
        [](Scenario& s) {
          megatron(s, "megatron-bridge");
          sequence_parallel(s, 2);
