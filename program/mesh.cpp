@@ -182,7 +182,8 @@ int dp_place(const Mesh& mesh, const Coordinates& at, int ways, int step) {
 }
 
 std::int64_t offset_of(const Mesh& mesh, const Slot& view, const Coordinates& at) {
-  return view.offset + view.dp_stride * dp_place(mesh, at, view) + view.tp_stride * at.tp;
+  const int tp_place = (at.tp - view.tp_back + mesh.tp) % mesh.tp;
+  return view.offset + view.dp_stride * dp_place(mesh, at, view) + view.tp_stride * tp_place;
 }
 
 std::int64_t last_offset_of(const Mesh& mesh, const Slot& view) {

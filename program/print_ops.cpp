@@ -83,6 +83,7 @@ class RankPrinter {
       text += fmt::format("  on {}", p_.comms[op.comm].name);
       if (op.peer >= 0) text += fmt::format(" with stage {}", op.peer);
       if (op.reduce != ReduceOp::none) text += fmt::format(" {}", name_of(op.reduce));
+      if (op.distance > 1) text += fmt::format(" {} places on", op.distance);
       text += fmt::format(", {} B", bytes_of(op.dtype, op.elements));
     }
     if (op.shape != kNone) text += shape_text(p_.shapes[op.shape]);

@@ -47,7 +47,7 @@ enum class Collective : std::uint8_t {
   reduce_scatter,
   all_to_all,
   broadcast,
-  ring_shift  // each member sends all of its input to the next and gets the one before's
+  ring_shift  // each member sends all of its input `distance` places on, around the ring
 };
 enum class ReduceOp : std::uint8_t { none, sum, average, max };
 
@@ -145,6 +145,7 @@ struct Slot {
   int dp_ways = 0;               // ranks of a dp part; 0: all replica places
   int dp_step = 1;               // replica places from one rank of the part to the next
   std::int64_t tp_stride = 0;    // view: ... times its place in its tp group
+  int tp_back = 0;               // ... or times the place this many before it, around the group
   std::uint32_t param =
       kNone;  // weights, grads and states of one parameter: index into Program::params
   std::uint32_t shard_of =
@@ -201,6 +202,7 @@ struct Op {
   std::uint8_t launches = 0;    // kernel launches the host pays for
   std::uint8_t refs = 0;        // operands, inputs first
   std::uint8_t inputs = 0;      // of these, inputs
+  std::uint8_t distance = 1;    // ring_shift: places from a member to the one it sends to
   std::int16_t layer = -1;      // global layer index
   std::int16_t peer = -1;       // send/recv: the other role
   std::uint32_t comm = kNone;   // communicator: collectives and send/recv

@@ -4,7 +4,8 @@
 // second, directly or over other streams: what a vector clock per stream tells. The allocator hands
 // a freed block to later work of its pool's stream without waiting, so taking and giving back
 // memory count as writes by the last op that stream was given. Only memory that several streams
-// touch is followed; a root counts as one piece, whatever parts its views are.
+// touch is followed. A root counts as one piece, whatever parts its views are, unless it is cut
+// among the tp ranks: parts that lie at different places on every rank are followed one by one.
 //
 // Small programs run for two steps, so that static memory is followed over the border. In large
 // ones each role runs its last calls of one step and its first of the next, then some from the
@@ -35,7 +36,8 @@ std::size_t index_of(Stream s) {
 }
 
 struct TrackedAccess {
-  std::uint32_t slot = 0;  // into RoleHazards::tracked_
+  std::uint32_t slot = 0;                  // into RoleHazards::tracked_
+  std::uint32_t piece = 0, end_piece = 1;  // of its instance
   bool writes = false;
 };
 
@@ -53,6 +55,7 @@ struct TrackedOp {
 struct Tracked {
   SlotId root = 0;
   std::uint32_t first = 0;  // into uses_of_
+  std::uint32_t pieces = 1;
   bool per_frame = false;
 };
 
@@ -93,10 +96,13 @@ class RoleHazards {
   void find_shared_memory() {
     const std::vector<SlotId>& roots = facts_.roles[r_].roots;
     std::vector<std::uint16_t> streams(role_.slots.size(), 0);
+    std::vector<bool> cut(role_.slots.size(), false);
     for (const CallVariant& variant : facts_.roles[r_].variants) {
       for (const Op& op : program_.ops_of(variant.call)) {
-        for (const SlotId id : program_.operands(op))
+        for (const SlotId id : program_.operands(op)) {
           streams[roots[id]] |= static_cast<std::uint16_t>(1u << index_of(op.stream));
+          if (is_tp_part(id)) cut[roots[id]] = true;
+        }
       }
     }
     tracked_of_.assign(role_.slots.size(), kNone);
@@ -105,9 +111,21 @@ class RoleHazards {
       if ((streams[id] & (streams[id] - 1)) == 0) continue;
       tracked_of_[id] = static_cast<std::uint32_t>(tracked_.size());
       const bool per_frame = role_.slots[id].space == Space::frame;
-      tracked_.push_back({.root = id, .first = instances_, .per_frame = per_frame});
-      instances_ += per_frame ? m : 1;
+      const auto pieces = cut[id] ? static_cast<std::uint32_t>(program_.mesh.tp) : 1U;
+      tracked_.push_back(
+          {.root = id, .first = instances_, .pieces = pieces, .per_frame = per_frame});
+      instances_ += pieces * (per_frame ? m : 1);
     }
+  }
+
+  /// Whether the slot is one of the equal parts that its parent, a root, is cut into among tp
+  /// ranks.
+  bool is_tp_part(SlotId id) const {
+    const Slot& s = role_.slots[id];
+    if (s.parent == kNone || s.tp_stride == 0 || s.offset != 0 || s.dp_stride != 0) return false;
+    const Slot& whole = role_.slots[s.parent];
+    return whole.parent == kNone && s.tp_stride == s.elements &&
+           s.elements * program_.mesh.tp == whole.elements;
   }
 
   /// Ops that touch no tracked memory only move their stream on: one step for many is enough, when
@@ -143,8 +161,16 @@ class RoleHazards {
     const auto begin = static_cast<std::uint32_t>(accesses_.size());
     const bool memory = op.kind == OpKind::alloc || op.kind == OpKind::free;
     for (std::size_t n = 0; n < op.refs; ++n) {
-      const std::uint32_t t = tracked_of_[facts_.roles[r_].roots[program_.operands(op)[n]]];
-      if (t != kNone) accesses_.push_back({.slot = t, .writes = memory || n >= op.inputs});
+      const SlotId id = program_.operands(op)[n];
+      const std::uint32_t t = tracked_of_[facts_.roles[r_].roots[id]];
+      if (t == kNone) continue;
+      TrackedAccess access{
+          .slot = t, .end_piece = tracked_[t].pieces, .writes = memory || n >= op.inputs};
+      if (is_tp_part(id)) {
+        access.piece = static_cast<std::uint32_t>(role_.slots[id].tp_back);
+        access.end_piece = access.piece + 1;
+      }
+      accesses_.push_back(access);
     }
     return {begin, static_cast<std::uint32_t>(accesses_.size())};
   }
@@ -184,7 +210,11 @@ class RoleHazards {
       default:
         ++clock[index_of(t.stream)];
     }
-    for (std::uint32_t a = t.accesses.begin; a < t.accesses.end; ++a) use(accesses_[a], t, at, v);
+    for (std::uint32_t a = t.accesses.begin; a < t.accesses.end; ++a) {
+      const TrackedAccess& access = accesses_[a];
+      for (std::uint32_t piece = access.piece; piece < access.end_piece; ++piece)
+        use({.slot = access.slot, .piece = piece, .writes = access.writes}, t, at, v);
+    }
   }
 
   void record(std::uint32_t reg, const Clock& clock) {
@@ -201,9 +231,9 @@ class RoleHazards {
     for (std::size_t s = 0; s < kStreams; ++s) clock[s] = std::max(clock[s], other[s]);
   }
 
-  Uses& uses_of(const Tracked& slot, const Call& call) {
-    std::uint32_t& index =
-        uses_of_[slot.first + (slot.per_frame ? static_cast<std::uint32_t>(call.micro_batch) : 0)];
+  Uses& uses_of(const Tracked& slot, const Call& call, std::uint32_t piece) {
+    const std::uint32_t frame = slot.per_frame ? static_cast<std::uint32_t>(call.micro_batch) : 0;
+    std::uint32_t& index = uses_of_[slot.first + frame * slot.pieces + piece];
     if (index == kNone) {
       index = static_cast<std::uint32_t>(uses_.size());
       uses_.emplace_back();
@@ -213,7 +243,7 @@ class RoleHazards {
 
   void use(const TrackedAccess& access, const TrackedOp& t, std::uint32_t at, Violations& v) {
     const Tracked& slot = tracked_[access.slot];
-    Uses& uses = uses_of(slot, role_.calls[at]);
+    Uses& uses = uses_of(slot, role_.calls[at], access.piece);
     const Clock& clock = now_[index_of(t.stream)];
     if (clock[index_of(uses.writer)] < uses.written)
       report(slot, t, at, v,

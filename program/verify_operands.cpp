@@ -64,6 +64,7 @@ class RoleOperands {
     const bool shifts = op.collective == Collective::ring_shift;
     if (shifts && program_.operands(op)[0] == program_.operands(op)[1])
       return "it overwrites what it sends";
+    if (shifts && (op.distance < 1 || op.distance >= n)) return "it sends to no other member";
     return nullptr;
   }
 
@@ -82,7 +83,9 @@ class RoleOperands {
 
 const char* wrong_view(const Mesh& mesh, const Slot& view, const Slot& parent) {
   const std::int64_t last = last_offset_of(mesh, view) + view.elements;
-  if (view.offset < 0 || view.dp_stride < 0 || view.tp_stride < 0 || last > parent.elements)
+  const bool turns = view.tp_back >= 0 && view.tp_back < mesh.tp;
+  if (view.offset < 0 || view.dp_stride < 0 || view.tp_stride < 0 || !turns ||
+      last > parent.elements)
     return "reaches outside its parent";
   if (view.dtype != parent.dtype) return "has another type than its parent";
   if (view.space != parent.space) return "lives in another space than its parent";

@@ -239,7 +239,8 @@ TransferPart DeviceRank<T>::part_of(const Op& op) const {
           .reduction = static_cast<Reduction>(op.reduce),
           .type = kWire<T>,
           .elements = op.elements,
-          .peer = is_message(op.kind) ? peer_of(op) : -1};
+          .peer = is_message(op.kind) ? peer_of(op) : -1,
+          .distance = op.distance};
 }
 
 template <class T>

@@ -185,7 +185,8 @@ bool Engine<T>::try_collective(Rank& rank, const Op& op, const Call& call) {
                        .shape = {.collective = op.collective,
                                  .reduce = op.reduce,
                                  .elements = op.elements,
-                                 .dtype = op.dtype},
+                                 .dtype = op.dtype,
+                                 .distance = op.distance},
                        .data = {}};
   if (part.group.empty()) throw ExecutionError("the rank is not a member of the communicator");
   part.member = static_cast<int>(std::find(part.group.begin(), part.group.end(), rank.id) -

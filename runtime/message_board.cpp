@@ -52,8 +52,11 @@ void append(std::vector<T>& to, const std::vector<T>& from, std::size_t begin, s
 
 std::string text_of(const CollectiveShape& shape) {
   const bool reduces = shape.reduce != ReduceOp::none;
-  return fmt::format("{}{}{} of {} {}", name_of(shape.collective), reduces ? " " : "",
-                     reduces ? name_of(shape.reduce) : "", shape.elements, name_of(shape.dtype));
+  const std::string far =
+      shape.distance > 1 ? fmt::format(" {} places on", shape.distance) : std::string();
+  return fmt::format("{}{}{}{} of {} {}", name_of(shape.collective), reduces ? " " : "",
+                     reduces ? name_of(shape.reduce) : "", far, shape.elements,
+                     name_of(shape.dtype));
 }
 
 std::string text_of(const MessageLabel& label) {
@@ -107,7 +110,7 @@ std::vector<T> result_of(const CollectiveShape& shape, const std::vector<std::ve
     case Collective::broadcast:
       return parts[0];
     case Collective::ring_shift:
-      return parts[(place + n - 1) % n];
+      return parts[(place + n - static_cast<std::size_t>(shape.distance)) % n];
   }
   return result;
 }

@@ -37,6 +37,7 @@ struct CollectiveShape {
   ReduceOp reduce = ReduceOp::none;
   std::int64_t elements = 0;  // of the full tensor
   Dtype dtype = Dtype::none;
+  int distance = 1;  // ring_shift
 
   friend bool operator==(const CollectiveShape&, const CollectiveShape&) = default;
 };

@@ -20,7 +20,8 @@ std::string kind_text(const Program& program, const Op& op) {
       return text_of(CollectiveShape{.collective = op.collective,
                                      .reduce = op.reduce,
                                      .elements = op.elements,
-                                     .dtype = op.dtype}) +
+                                     .dtype = op.dtype,
+                                     .distance = op.distance}) +
              " on " + comm();
     case OpKind::send:
       return fmt::format("send to role {} on {}", op.peer, comm());

@@ -52,7 +52,8 @@ constexpr std::int64_t bytes_of(WireType type) {
 /// convention of nccl-tests; of a message, its own. all_gather: in holds elements / n,
 /// reduce_scatter: out does. `in` may be `out`; of an all_gather it may be this member's place in
 /// out, of a reduce_scatter out may be this member's place in `in`. ring_shift: `in` goes to the
-/// next member and `out`, another tensor, comes from the one before; the last is before the first.
+/// member `distance` places on and `out`, another tensor, comes from the one as far before; the
+/// last is before the first.
 struct TransferPart {
   WireKind kind = WireKind::all_reduce;
   Reduction reduction = Reduction::none;
@@ -60,7 +61,8 @@ struct TransferPart {
   std::int64_t elements = 0;
   const void* in = nullptr;
   void* out = nullptr;
-  int peer = -1;  // messages: the other rank
+  int peer = -1;     // messages: the other rank
+  int distance = 1;  // ring_shift
 };
 
 /// One communicator: the ranks of this rank's group, ascending. Empty: the rank is in none.

@@ -56,7 +56,8 @@ std::vector<std::vector<T>> results(const std::vector<TransferPart>& parts) {
         for (const TransferPart& p : parts) append(mine, in_of<T>(p) + m * share, share);
         break;
       case WireKind::ring_shift:
-        append(mine, in_of<T>(parts[static_cast<std::size_t>((m + n - 1) % n)]), all);
+        append(mine, in_of<T>(parts[static_cast<std::size_t>((m + n - parts[0].distance) % n)]),
+               all);
         break;
       default:  // broadcast, and a message: from the first
         append(mine, in_of<T>(parts[0]), all);
@@ -72,7 +73,8 @@ std::string carry_out(const std::vector<TransferPart>& parts) {
   const bool message = parts[0].kind == WireKind::send || parts[0].kind == WireKind::recv;
   for (const TransferPart& p : parts) {
     if (p.elements != parts[0].elements || p.type != parts[0].type ||
-        p.reduction != parts[0].reduction || (!message && p.kind != parts[0].kind)) {
+        p.reduction != parts[0].reduction || p.distance != parts[0].distance ||
+        (!message && p.kind != parts[0].kind)) {
       return "members of a transfer disagree on its kind, size or type";
     }
   }

@@ -51,7 +51,7 @@ int peer_place(const MpiGroup& group, int peer) {
 
 constexpr std::size_t kShiftArrays = 3;  // counts to send and to receive, and no displacements
 
-/// An exchange in which each member has something for its next alone: one request for both
+/// An exchange in which each member has something for one other alone: one request for both
 /// directions, which a send and a receive are not. MPI reads the arrays until it ends.
 int post_shift(const TransferPart& part, const MpiGroup& group, void* scratch,
                MPI_Request* request) {
@@ -61,7 +61,8 @@ int post_shift(const TransferPart& part, const MpiGroup& group, void* scratch,
   int* receive = send + n;
   int* from = receive + n;
   std::fill(send, from + n, 0);
-  send[(place + 1) % n] = receive[(place + n - 1) % n] = count_of(part.elements);
+  const auto distance = static_cast<std::size_t>(part.distance);
+  send[(place + distance) % n] = receive[(place + n - distance) % n] = count_of(part.elements);
   const MPI_Datatype type = type_of(part.type);
   return MPI_Ialltoallv(part.in, send, from, type, part.out, receive, from, type, group.comm,
                         request);

@@ -20,6 +20,7 @@ struct KindCase {
   WireKind kind;
   Reduction reduction = Reduction::none;
   bool in_place = false;
+  int distance = 1;  // ring_shift
 };
 
 inline std::vector<KindCase> kind_cases() {
@@ -66,7 +67,8 @@ class KindCheck {
             .type = kType,
             .elements = all,
             .in = from,
-            .out = to}});
+            .out = to,
+            .distance = c.distance}});
     for (std::int64_t o = 0; o < (scatters ? share : all); ++o) {
       if (!is_right(c, o, to[o])) {
         return told(c) + ": element " + std::to_string(o) + " of member " +
@@ -147,7 +149,7 @@ class KindCheck {
       case WireKind::all_to_all:
         return got == input(static_cast<int>(o / kShare), member_ * kShare + o % kShare);
       case WireKind::ring_shift:
-        return got == input((member_ + members_ - 1) % members_, o);
+        return got == input((member_ + members_ - c.distance) % members_, o);
       case WireKind::reduce_scatter:
         return is_reduced(c.reduction, member_ * kShare + o, got);
       case WireKind::all_reduce:
@@ -197,6 +199,8 @@ std::string check_kinds(Communicator& communicator, int member, int members) {
     if (!what.empty()) wrong += what + "\n";
   };
   for (const KindCase& c : kind_cases()) note(check.kind(c));
+  for (int far = 2; far < members; ++far)
+    note(check.kind({.kind = WireKind::ring_shift, .distance = far}));
   if (members > 1) note(check.messages());                     // no rank sends to itself
   if constexpr (!KindCheck<T>::kIsField) note(check.order());  // the field has no maximum
   return wrong;
