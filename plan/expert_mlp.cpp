@@ -278,7 +278,8 @@ SlotId ExpertMlp::backward(SlotId dy, SlotId x) {
   CombineGrads combined = combine_backward(dy);
   // A norm that was made again.
   if (e_.shared > 0 && t_.shared_x != x)
-    t_.shared_fc1_input = kept_input(d_, shared_fc1_linear(), x, MadeBy::other);
+    t_.shared_fc1_input =
+        made_again(d_, shared_fc1_linear(), t_.shared_fc1_input, x, MadeBy::other);
   SlotId d_shared_fc1 = kNone, d_shared = kNone;
   const SlotId d_rows =
       exchange_.to_experts(combined.output, h, [&] { d_shared_fc1 = shared_inner_backward(dy); });

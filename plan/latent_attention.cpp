@@ -74,7 +74,7 @@ Linear LatentAttention::kv_up() const {
 }
 
 SlotId LatentAttention::forward(SlotId x) {
-  restore_input(x);
+  read(x);
   if (has_query_latent()) q_.raw = linear_forward(d_, params_, q_down(), q_input_, "q_latent");
   const SlotId down = linear_forward(d_, params_, kv_down(), kv_input_, "kv_down");
   kv_.raw = columns_of(down, 0, shape_.kv_lora_rank, "kv_latent");
@@ -85,8 +85,13 @@ SlotId LatentAttention::forward(SlotId x) {
   return project_up();
 }
 
+void LatentAttention::input_made_again(SlotId x) {
+  read(x);
+  if (!has_query_latent()) q_.up = made_again(d_, q_up(), q_.up, x, MadeBy::other);
+}
+
 /// A query without a latent reads the norm's output itself.
-void LatentAttention::restore_input(SlotId x) {
+void LatentAttention::read(SlotId x) {
   kv_input_ = row_input(d_, kv_down(), x, MadeBy::other);
   if (!has_query_latent()) return;
   q_input_ = quantized_ ? row_input(d_, q_down(), x, MadeBy::other) : kv_input_;

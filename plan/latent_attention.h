@@ -22,11 +22,12 @@ class LatentAttention {
   /// Norms, up-projections and rotation of the latents that forward made.
   SlotId project_up();
   /// The norm's output was made again.
-  void restore_input(SlotId x);
+  void input_made_again(SlotId x);
   /// -> gradient of the norm's output (Ts, h).
   SlotId backward(SlotId dheads);
 
  private:
+  void read(SlotId x);
   /// A latent (Ts, rank), its norm, and what the up-projection reads.
   struct Latent {
     SlotId raw = kNone, stats = kNone, normalized = kNone;

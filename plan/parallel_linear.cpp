@@ -25,6 +25,9 @@ SlotId reduce_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t wid
   return part;
 }
 
+namespace {
+
+/// Without the gather.
 LinearInput kept_input(RoleDraft& d, const Linear& l, SlotId x, MadeBy made_by) {
   if (!l.quantized) return {.shard = x, .full = kNone, .quantized = {}};
   const bool sp = d.plan().sequence_parallel;
@@ -34,6 +37,15 @@ LinearInput kept_input(RoleDraft& d, const Linear& l, SlotId x, MadeBy made_by) 
                            .made_by = made_by,
                            .row_shard = sp,
                            .module = l.module})};
+}
+
+}  // namespace
+
+LinearInput made_again(RoleDraft& d, const Linear& l, const LinearInput& before, SlotId x,
+                       MadeBy made_by) {
+  LinearInput in = kept_input(d, l, x, made_by);
+  in.full = before.full;
+  return in;
 }
 
 LinearInput column_input(RoleDraft& d, const LayerSizes& z, const Linear& l, SlotId x,

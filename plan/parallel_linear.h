@@ -15,8 +15,9 @@ namespace windtunnel {
 /// Gathers a column-parallel input under sequence parallel, quantised where the products are.
 LinearInput column_input(RoleDraft& d, const LayerSizes& z, const Linear& linear, SlotId x,
                          MadeBy made_by);
-/// The same without the gather: what backward reads, made again of a recomputed input.
-LinearInput kept_input(RoleDraft& d, const Linear& linear, SlotId x, MadeBy made_by);
+/// What backward reads, made again of a recomputed input: rows that were kept gathered still are.
+LinearInput made_again(RoleDraft& d, const Linear& linear, const LinearInput& before, SlotId x,
+                       MadeBy made_by);
 
 /// (Ts, width) -> (T, width): all-gather under sequence parallel, else the slot itself.
 SlotId gather_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t width);

@@ -258,7 +258,7 @@ void TransformerLayer::recompute_before_backward() {
   } else {
     if (recompute_norm_) {
       forward_mlp_norm();
-      if (!experts_) t_.fc1_input = kept_input(d_, fc1(), t_.norm2, MadeBy::norm);
+      if (!experts_) t_.fc1_input = made_again(d_, fc1(), t_.fc1_input, t_.norm2, MadeBy::norm);
     }
     if (recompute_shared_) experts_->recompute_shared(t_.norm2);
     if (recompute_activation_ && experts_) experts_->recompute_activation();
@@ -300,9 +300,9 @@ void TransformerLayer::recompute_before_attention() {
     forward_attention_norm();
     if (!recompute_attention_) {
       if (latent_) {
-        latent_->restore_input(t_.norm1);
+        latent_->input_made_again(t_.norm1);
       } else {
-        t_.qkv_input = kept_input(d_, qkv(), t_.norm1, MadeBy::norm);
+        t_.qkv_input = made_again(d_, qkv(), t_.qkv_input, t_.norm1, MadeBy::norm);
       }
     }
   }

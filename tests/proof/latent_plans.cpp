@@ -48,6 +48,13 @@ std::vector<PlanCase> latent_plans() {  // NOLINT(readability-function-size)
          s.plan.tp = 2;
          s.plan.sequence_parallel = true;
        }},
+      {"latent_direct_query_recompute_norm", toy_latent,
+       [](Scenario& s) {
+         s.model.mla->q_lora_rank = 0;
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+         selective(s, {M::norm});
+       }},
       {"latent_layernorm_direct_query_tp2", toy_latent,
        [](Scenario& s) {
          s.model.mla->q_lora_rank = 0;

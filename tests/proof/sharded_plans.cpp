@@ -141,6 +141,14 @@ std::vector<PlanCase> sharded_plans() {
          fsdp2(s, 2);
          s.plan.pp = 2;
        }},
+      {"tp2_dp2_fsdp2_recomputes_norm", toy_llama,  // not the gathered rows, which are kept
+       [](Scenario& s) {
+         degrees(s, 2, 1, 2);
+         s.plan.sequence_parallel = true;
+         shard(s, Preset::fsdp2, K::fsdp);
+         s.plan.recompute = {.kind = RecomputeKind::selective,
+                             .modules = {{RecomputeModule::norm}}};
+       }},
       {"tp2_pp2_dp2_fsdp2_interleaved", toy_llama,
        [](Scenario& s) {
          fsdp2(s, 2);
