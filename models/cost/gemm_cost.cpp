@@ -179,11 +179,12 @@ Seconds modelled_gemm_time(const Profile& profile, const GemmProblem& problem) {
       if (splits > 1.0 && (problem.batch > 1.0 || problem.k / splits < kLeastSplitDepth)) continue;
       const double tiles =
           std::ceil(problem.m / tile.m) * std::ceil(problem.n / tile.n) * problem.batch * splits;
-      const double x = tiles / sms;
+      const double x = problem.turns * tiles / sms;
       const double q = model.quantisation.value;
       const double waves = q * std::ceil(x) + (1.0 - q) * std::max(x, model.partial_wave.value);
-      best = std::min(best, waves * tile_time(model, problem, splits, tile,
-                                              {.flops = rate / sms, .bytes = bandwidth / sms}));
+      best = std::min(best, waves / problem.turns *
+                                tile_time(model, problem, splits, tile,
+                                          {.flops = rate / sms, .bytes = bandwidth / sms}));
     }
   }
   const double bytes =
@@ -193,7 +194,8 @@ Seconds modelled_gemm_time(const Profile& profile, const GemmProblem& problem) {
 
 OpCost gemm_problem_cost(const Profile& profile, const GemmProblem& problem) {
   OpCost cost{.cls = CostClass::gemm};
-  if (problem.batch == 1.0 && problem.aligned_bytes >= kTensorCoreAlignment) {
+  if (problem.batch == 1.0 && problem.turns == 1.0 &&
+      problem.aligned_bytes >= kTensorCoreAlignment) {
     if (const TableRow hit = exact_row(profile, problem); hit.row != nullptr) {
       cost.time = {measured_time(*hit.table, *hit.row)};
       cost.sigma = hit.table->sigma;

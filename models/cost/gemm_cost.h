@@ -11,6 +11,9 @@
 // with peak in FLOP/s of the input type, bandwidth = memory_efficiency times the memory's, and
 // efficiency lowered by up to power_drop for kernels of many FLOP (the power limit).
 //
+// Products on streams in turn, `turns` of them, run as one: the next one's tiles fill the SMs that
+// the last wave of one leaves. x is then that of all, and each takes its part of the waves.
+//
 // Rows that are not a multiple of 16 bytes lower the rate by the profile's alignment steps; batched
 // products with such rows leave the tensor cores and run at a share of the fp32 peak.
 //

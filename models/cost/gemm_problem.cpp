@@ -27,6 +27,7 @@ GemmProblem linear(const Shape& s) {
   const double out = bits_of(s.out == Dtype::none ? in : s.out) / 8.0;
   GemmProblem p{.dtype = in, .output_bytes = out, .aligned_bytes = alignment_of(in, {n, k})};
   const auto md = static_cast<double>(m), nd = static_cast<double>(n), kd = static_cast<double>(k);
+  if (s.dims[5] > 1) p.turns = static_cast<double>(s.dims[5]);
   switch (s.kernel) {
     case Kernel::gemm_fwd:
       p.m = md, p.n = nd, p.k = kd, p.layout = GemmLayout::tn;

@@ -19,6 +19,7 @@ struct GemmProblem {
   double output_bytes = 2.0;        // per element of the output: written, and read when accumulated
   bool accumulate_fp32 = false;     // output += in fp32
   std::int64_t aligned_bytes = 16;  // largest power of two, at most 128, that divides every row
+  double turns = 1;                 // one of so many like it, on streams in turn
 
   double flops() const { return 2.0 * m * n * k * batch; }
   double input_bytes() const;

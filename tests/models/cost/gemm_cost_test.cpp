@@ -123,5 +123,26 @@ TEST(GemmCost, BatchedAttentionProducts) {
   EXPECT_LT(2.0 * 4 * 8 * 2048 * 2048 * 100 / gemm_cost(p, s).time.value / 1e12, forward);
 }
 
+/// Together they take what the whole product takes, and each its fixed time.
+TEST(GemmCost, ProductsInTurnFillEachOthersWaves) {
+  const Profile p = load_public_profile("h100-sxm-80gb");
+  constexpr std::int64_t kParts = 4, kRows = 2048;
+  const auto fp8 = [](std::int64_t m, std::int64_t turns) {
+    Shape s = linear(Kernel::gemm_fwd, m, 9216, 12288);
+    s.in = Dtype::fp8;
+    s.dims[5] = turns;
+    return s;
+  };
+  const double whole = gemm_cost(p, fp8(kRows, 0)).time.value;
+  const double part = gemm_cost(p, fp8(kRows / kParts, kParts)).time.value;
+  const double alone = gemm_cost(p, fp8(kRows / kParts, 0)).time.value;
+  const double fixed = p.gemm.fixed.value;
+  constexpr double kPowerLimit = 0.03;  // a shorter product runs at a higher clock
+  std::printf("whole %.6g s, in turn %.6g s, one after the other %.6g s\n", whole, kParts * part,
+              kParts * alone);
+  EXPECT_NEAR(kParts * (part - fixed) / (whole - fixed), 1.0, kPowerLimit);
+  EXPECT_GT(alone, part);
+}
+
 }  // namespace
 }  // namespace windtunnel
