@@ -103,19 +103,26 @@ Linear ExpertMlp::fc2_linear() const {
           .module = Module::mlp,
           .quantized = quantized_};
 }
+/// On a stream of their own, shared experts transfer their rows themselves (Megatron-LM,
+/// core/transformer/moe/shared_experts.py switches their linears' overlap off).
+bool ExpertMlp::overlaps_shared() const {
+  return d_.plan().overlap_tp && !d_.plan().overlap_ep;
+}
 Linear ExpertMlp::shared_fc1_linear() const {
   return {.weight = shared_fc1_,
           .in = z_.hidden,
           .out = of_shared_.fc1,
           .module = Module::mlp,
-          .quantized = quantized_};
+          .quantized = quantized_,
+          .overlapped = overlaps_shared()};
 }
 Linear ExpertMlp::shared_fc2_linear() const {
   return {.weight = shared_fc2_,
           .in = e_.shared,
           .out = z_.hidden,
           .module = Module::mlp,
-          .quantized = quantized_};
+          .quantized = quantized_,
+          .overlapped = overlaps_shared()};
 }
 
 SlotId ExpertMlp::forward(SlotId x) {
@@ -129,9 +136,9 @@ SlotId ExpertMlp::forward(SlotId x) {
   const SlotId input = exchange_.to_experts(permuted, hidden, [&] { recompute_shared(x); });
   if (d_.rules().weighs_in_experts) weigh();
   t_.fc1_input = row_input(d_, fc1_linear(), input, MadeBy::other);
-  t_.fc1 = linear_forward(d_, params_, fc1_linear(), t_.fc1_input, "expert_fc1");
+  t_.fc1 = local_forward(d_, params_, fc1_linear(), t_.fc1_input, "expert_fc1");
   recompute_activation();
-  const SlotId rows = linear_forward(d_, params_, fc2_linear(), t_.fc2_input, "expert_out");
+  const SlotId rows = local_forward(d_, params_, fc2_linear(), t_.fc2_input, "expert_out");
   SlotId shared = kNone;
   const SlotId y = combine(exchange_.from_experts(rows, hidden, [&] { shared = shared_output(); }));
   return shared == kNone ? y : sum(y, shared);
@@ -221,9 +228,8 @@ SlotId ExpertMlp::activation() {
 
 SlotId ExpertMlp::shared_output() {
   if (e_.shared == 0) return kNone;
-  return reduce_rows(
-      d_, z_, linear_forward(d_, params_, shared_fc2_linear(), t_.shared_fc2_input, "shared_fc2"),
-      z_.hidden);
+  return row_forward(d_, params_, z_, shared_fc2_linear(),
+                     {.input = t_.shared_fc2_input, .name = "shared_fc2"});
 }
 
 void ExpertMlp::recompute_shared(SlotId x) {

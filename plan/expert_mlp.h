@@ -73,6 +73,7 @@ class ExpertMlp {
   SlotId sum(SlotId a, SlotId b);
   Linear fc1_linear() const;
   Linear fc2_linear() const;
+  bool overlaps_shared() const;
   Linear shared_fc1_linear() const;
   Linear shared_fc2_linear() const;
 

@@ -75,8 +75,8 @@ Linear LatentAttention::kv_up() const {
 
 SlotId LatentAttention::forward(SlotId x) {
   read(x);
-  if (has_query_latent()) q_.raw = linear_forward(d_, params_, q_down(), q_input_, "q_latent");
-  const SlotId down = linear_forward(d_, params_, kv_down(), kv_input_, "kv_down");
+  if (has_query_latent()) q_.raw = local_forward(d_, params_, q_down(), q_input_, "q_latent");
+  const SlotId down = local_forward(d_, params_, kv_down(), kv_input_, "kv_down");
   kv_.raw = columns_of(down, 0, shape_.kv_lora_rank, "kv_latent");
   rope_keys_ = gather_rows(
       d_, z_, columns_of(down, shape_.kv_lora_rank, shape_.qk_rope_head_dim, "rope_key"),

@@ -16,19 +16,20 @@ struct ProductKernels {
 };
 
 /// The kernel of a layer's product and its dims, of `rows` rows over all groups.
-KernelSpec product_of(const Linear& l, ProductKernels kernels, std::int64_t rows) {
+KernelSpec product_of(const Linear& l, ProductKernels kernels, std::int64_t rows, int turns) {
   const std::int64_t groups = std::max<std::int64_t>(1, l.groups);
   return {.kernel = l.groups > 0 ? kernels.grouped : kernels.one,
-          .dims = {rows / groups, l.out, l.in, l.groups},
+          .dims = {rows / groups, l.out, l.in, l.groups, 0, turns > 1 ? turns : 0},
           .module = l.module};
 }
 
 /// The scales are read beside the operands and live as long.
-void product(RoleDraft& d, KernelSpec spec, const OperandList& inputs, const OperandList& scales,
-             SlotId out) {
-  for (const SlotId id : scales) spec.extra_bytes += d.slot(id).bytes();
+void product(RoleDraft& d, KernelSpec spec, const ProductOperands& o, SlotId out) {
+  for (const SlotId id : o.scales) spec.extra_bytes += d.slot(id).bytes();
+  OperandList inputs{o.left, o.right};
+  if (o.bias != kNone) inputs.push_back(o.bias);
   d.kernel(spec, inputs, {out});
-  for (const SlotId id : scales) d.hold(id);
+  for (const SlotId id : o.scales) d.hold(id);
 }
 
 void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeightGrad& g) {
@@ -40,7 +41,7 @@ void draft_weight_gradient(RoleDraft& d, ChunkParameters& p, const DeferredWeigh
            .dims = {d.slot(g.output_grad).elements / (groups * g.out), g.out, g.in, g.groups},
            .attr = static_cast<std::uint16_t>(target.accumulate ? kAccumulate : kAttrNone),
            .module = g.module},
-          {g.output_grad, g.input}, g.scales, target.slot);
+          {.left = g.output_grad, .right = g.input, .scales = g.scales}, target.slot);
   finish_gradient(d, p, g.weight, target);
 }
 
@@ -53,9 +54,13 @@ QuantizeRequest request_of(const Linear& l, SlotId source, OperandRole role) {
 
 /// Weights that are whole in static memory are quantised by the first micro-batch where the stack
 /// keeps them so; others at each use, for backward in backward.
+bool keeps_quantized_weights(const RoleDraft& d) {
+  return d.rules().quantized.keeps_weights && !d.plan().shards_weights();
+}
+
 const QuantizedOperand& forward_weight(RoleDraft& d, ChunkParameters& p, const Linear& l) {
   QuantizedOperand& w = p.quantized(l.weight);
-  const bool kept = d.rules().quantized.keeps_weights && !d.plan().shards_weights();
+  const bool kept = keeps_quantized_weights(d);
   if (kept && w.rows != kNone) return w;
   QuantizeRequest q = request_of(l, p.slots(l.weight).weight, OperandRole::weight);
   q.layouts = kept ? Layouts::both : Layouts::rows;
@@ -65,8 +70,52 @@ const QuantizedOperand& forward_weight(RoleDraft& d, ChunkParameters& p, const L
 
 }  // namespace
 
-void add_scales(ProductOperands& p, SlotId scales) {
-  if (scales != kNone) p.scales.push_back(scales);
+void add_scales(ProductOperands& operands, SlotId scales) {
+  if (scales != kNone) operands.scales.push_back(scales);
+}
+
+ProductOperands forward_operands(RoleDraft& d, ChunkParameters& p, const Linear& l) {
+  p.before_use(d, l.weight);
+  ProductOperands o{.right = p.slots(l.weight).weight, .scales = {}};
+  if (l.quantized) {
+    const QuantizedOperand& w = forward_weight(d, p, l);
+    o.right = w.rows;
+    add_scales(o, w.row_scales);
+  }
+  if (l.has_bias) {
+    p.before_use(d, l.bias);
+    o.bias = p.slots(l.bias).weight;
+  }
+  return o;
+}
+
+ProductOperands backward_operands(RoleDraft& d, ChunkParameters& p, const Linear& l) {
+  if (!l.quantized) return {.right = p.slots(l.weight).weight, .scales = {}};
+  QuantizedOperand& w = p.quantized(l.weight);
+  if (!keeps_quantized_weights(d)) {
+    QuantizeRequest q = request_of(l, p.slots(l.weight).weight, OperandRole::weight);
+    q.layouts = Layouts::columns;
+    q.known_amax = w.amax;
+    const QuantizedOperand again = quantize(d, q);
+    w.columns = again.columns;
+    w.column_scales = again.column_scales;
+  }
+  ProductOperands o{.right = w.columns, .scales = {}};
+  add_scales(o, w.column_scales);
+  return o;
+}
+
+void forward_product(RoleDraft& d, const Linear& l, const ProductOperands& o, SlotId out) {
+  const std::int64_t rows = d.slot(o.left).elements / l.in;
+  KernelSpec spec = product_of(l, {Kernel::gemm_fwd, Kernel::grouped_fwd}, rows, o.turns);
+  if (l.groups == 0) spec.dims[1] = d.slot(o.right).elements / l.in;  // some output features
+  if (o.bias != kNone) spec.attr = kHasBias;
+  product(d, spec, o, out);
+}
+
+void input_gradient_product(RoleDraft& d, const Linear& l, const ProductOperands& o, SlotId out) {
+  const std::int64_t rows = d.slot(o.left).elements / l.out;
+  product(d, product_of(l, {Kernel::gemm_dgrad, Kernel::grouped_dgrad}, rows, o.turns), o, out);
 }
 
 void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, const ProductOperands& o) {
@@ -99,38 +148,22 @@ void bias_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc)
 SlotId input_gradient(RoleDraft& d, const Linear& l, const ProductOperands& o) {
   const std::int64_t rows = d.slot(o.left).elements / l.out;
   const SlotId da = d.tensor("dgrad", rows * l.in, d.plan().multiplied());
-  product(d, product_of(l, {Kernel::gemm_dgrad, Kernel::grouped_dgrad}, rows), {o.left, o.right},
-          o.scales, da);
+  input_gradient_product(d, l, o, da);
   return da;
 }
 
 SlotId part_input_gradient(RoleDraft& d, const Linear& l, const ProductOperands& o, int part) {
   const std::int64_t rows = d.slot(o.left).elements / l.out, width = l.out / l.parts;
-  const SlotId weight = d.view(o.right, "weight_part", part * width * l.in, width * l.in);
-  d.slot(weight).param = kNone;
+  ProductOperands of_part = o;
+  of_part.right = d.view(o.right, "weight_part", part * width * l.in, width * l.in);
+  d.slot(of_part.right).param = kNone;
   const SlotId da = d.tensor("dgrad", rows * l.in, d.plan().multiplied());
   product(d,
           {.kernel = Kernel::gemm_dgrad,
            .dims = {rows, width, l.in, part * width, l.out},
            .module = l.module},
-          {o.left, weight}, o.scales, da);
+          of_part, da);
   return da;
-}
-
-ProductOperands with_weight(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc) {
-  if (!l.quantized) return {.left = dc, .right = p.slots(l.weight).weight, .scales = {}};
-  QuantizedOperand& w = p.quantized(l.weight);
-  if (!d.rules().quantized.keeps_weights || d.plan().shards_weights()) {
-    QuantizeRequest q = request_of(l, p.slots(l.weight).weight, OperandRole::weight);
-    q.layouts = Layouts::columns;
-    q.known_amax = w.amax;
-    const QuantizedOperand again = quantize(d, q);
-    w.columns = again.columns;
-    w.column_scales = again.column_scales;
-  }
-  ProductOperands o{.left = dc, .right = w.columns, .scales = {}};
-  add_scales(o, w.column_scales);
-  return o;
 }
 
 void draft_deferred(RoleDraft& d, ChunkParameters& p,
@@ -170,27 +203,14 @@ LinearInput row_input(RoleDraft& d, const Linear& l, SlotId x, MadeBy made_by) {
   return in;
 }
 
-SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& l, const LinearInput& a,
-                      std::string_view name) {
-  p.before_use(d, l.weight);
-  const std::int64_t rows = d.slot(a.full).elements / l.in;
-  ProductOperands o{.left = a.full, .right = p.slots(l.weight).weight, .scales = {}};
-  if (l.quantized) {
-    const QuantizedOperand& w = forward_weight(d, p, l);
-    o.right = w.rows;
-    add_scales(o, a.quantized.row_scales);
-    add_scales(o, w.row_scales);
-  }
+SlotId local_forward(RoleDraft& d, ChunkParameters& p, const Linear& l, const LinearInput& a,
+                     std::string_view name) {
+  ProductOperands o = forward_operands(d, p, l);
+  o.left = a.full;
+  if (l.quantized) add_scales(o, a.quantized.row_scales);
   const Dtype act = l.quantized ? d.plan().multiplied() : d.slot(a.full).dtype;
-  const SlotId c = d.tensor(name, rows * l.out, act);
-  OperandList in{o.left, o.right};
-  KernelSpec spec = product_of(l, {Kernel::gemm_fwd, Kernel::grouped_fwd}, rows);
-  if (l.has_bias) {
-    p.before_use(d, l.bias);
-    in.push_back(p.slots(l.bias).weight);
-    spec.attr = kHasBias;
-  }
-  product(d, spec, in, o.scales, c);
+  const SlotId c = d.tensor(name, d.slot(a.full).elements / l.in * l.out, act);
+  forward_product(d, l, o, c);
   return c;
 }
 
@@ -201,7 +221,8 @@ SlotId local_backward(RoleDraft& d, ChunkParameters& p, const Linear& l, const L
     q.made_by = in.grad_made_by;
     dc = quantize(d, q);
   }
-  ProductOperands of_input = with_weight(d, p, l, dc.rows);
+  ProductOperands of_input = backward_operands(d, p, l);
+  of_input.left = dc.rows;
   add_scales(of_input, dc.row_scales);
   const SlotId da = input_gradient(d, l, of_input);
   ProductOperands of_weight{.left = dc.columns, .right = in.input.for_weight(l), .scales = {}};

@@ -22,7 +22,8 @@ struct Linear {
   std::int64_t groups = 0;       // experts side by side; 0: a product of its own
   Module module = Module::mlp;
   int parts = 1;  // separate layers side by side whose input gradients are reduced one by one
-  bool quantized = false;  // its products are in the plan's narrow compute type
+  bool quantized = false;   // its products are in the plan's narrow compute type
+  bool overlapped = false;  // they run beside their operands' transfers (plan/overlapped_linear.h)
 };
 
 /// What a linear layer's forward read, as its backward finds it.
@@ -39,34 +40,43 @@ struct LinearInput {
 
 /// Operands of one product in the layouts it reads, and the scales of their blocks.
 struct ProductOperands {
-  SlotId left = kNone, right = kNone;
+  SlotId left = kNone, right = kNone, bias = kNone;
   OperandList scales;
+  int turns = 1;  // one of so many like it, on streams in turn
 };
-void add_scales(ProductOperands& p, SlotId scales);
+void add_scales(ProductOperands& operands, SlotId scales);
 
-/// The rows of a layer that multiplies all it is given: quantised where its products are.
-LinearInput row_input(RoleDraft& d, const Linear& linear, SlotId x, MadeBy made_by);
+/// The weight and bias that forward multiplies; the weight quantised where the products are. The
+/// left operand is the caller's.
+ProductOperands forward_operands(RoleDraft& d, ChunkParameters& p, const Linear& linear);
+/// The weight that the input gradient multiplies.
+ProductOperands backward_operands(RoleDraft& d, ChunkParameters& p, const Linear& linear);
 
-/// C = A W^T + bias. Names the output.
-SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& linear, const LinearInput& a,
-                      std::string_view name);
-
-/// A gradient's rows and the weight as the input gradient reads them.
-ProductOperands with_weight(RoleDraft& d, ChunkParameters& p, const Linear& linear, SlotId dc);
-/// dA = dC W.
+/// left (R, K), right (W, K) -> out (R, W); of groups, each.
+void forward_product(RoleDraft& d, const Linear& linear, const ProductOperands& o, SlotId out);
+/// left (R, N), right (N, K) -> out (R, K); of groups, each.
+void input_gradient_product(RoleDraft& d, const Linear& linear, const ProductOperands& o,
+                            SlotId out);
+/// The same into a tensor of its own.
 SlotId input_gradient(RoleDraft& d, const Linear& linear, const ProductOperands& o);
 /// The same of one of `parts` layers side by side.
 SlotId part_input_gradient(RoleDraft& d, const Linear& linear, const ProductOperands& o, int part);
 
-/// dW += dC^T A, drafted or put off.
+/// dW += dC^T A, drafted or put off. left: output gradient (R, N), right: input (R, K).
 void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& linear,
                      const ProductOperands& o);
-void bias_gradient(RoleDraft& d, ChunkParameters& p, const Linear& linear, SlotId dc);
+void bias_gradient(RoleDraft& d, ChunkParameters& p, const Linear& linear, SlotId output_grad);
 
 /// The weight gradients that were put off, in the order they were.
 void draft_deferred(RoleDraft& d, ChunkParameters& p,
                     const std::vector<DeferredWeightGrad>& deferred);
 
+/// The rows of a layer that multiplies all it is given: quantised where its products are.
+LinearInput row_input(RoleDraft& d, const Linear& linear, SlotId x, MadeBy made_by);
+
+/// C = A W^T + bias of rows that are all here. Names the output.
+SlotId local_forward(RoleDraft& d, ChunkParameters& p, const Linear& linear, const LinearInput& a,
+                     std::string_view name);
 /// Backward of a layer whose rows and weights are of this rank alone, experts or whole on every
 /// rank: dC (R, N) and what forward read -> dA (R, K); no transfers.
 struct LocalBackward {

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "plan/overlapped_linear.h"
+
 namespace windtunnel {
 
 SlotId gather_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t width) {
@@ -51,8 +53,22 @@ LinearInput made_again(RoleDraft& d, const Linear& l, const LinearInput& before,
 LinearInput column_input(RoleDraft& d, const LayerSizes& z, const Linear& l, SlotId x,
                          MadeBy made_by) {
   LinearInput in = kept_input(d, l, x, made_by);
-  in.full = gather_rows(d, z, l.quantized ? in.quantized.rows : x, l.in);
+  const SlotId rows = l.quantized ? in.quantized.rows : x;
+  in.full = l.overlapped ? d.tensor("gathered", z.rows * l.in, d.slot(rows).dtype)
+                         : gather_rows(d, z, rows, l.in);
   return in;
+}
+
+SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& l, const LinearInput& a,
+                      std::string_view name) {
+  if (l.overlapped) return gathered_forward(d, p, l, a, name);
+  return local_forward(d, p, l, a, name);
+}
+
+SlotId row_forward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
+                   const RowForward& in) {
+  if (l.overlapped) return scattered_forward(d, p, l, in.input, in.name);
+  return reduce_rows(d, z, local_forward(d, p, l, in.input, in.name), l.out);
 }
 
 namespace {
@@ -71,12 +87,13 @@ class BesideCompute {
   std::uint32_t done_;
 };
 
-bool beside_compute(const RoleDraft& d) {
-  return d.comm("tp") != kNone && d.rules().tp_backward_overlap;
-}
-
-Stream reduction_stream(const RoleDraft& d) {
-  return beside_compute(d) ? Stream::tp : Stream::compute;
+/// Userbuffers gather the saved input beside the input gradient and scatter that beside the weight
+/// gradient ("bulk"), as Megatron-LM does without them. Symmetric memory does not: what is
+/// scattered is a sum of several products (torch/_inductor/fx_passes/micro_pipeline_tp.py fuses
+/// one).
+bool beside_compute(const RoleDraft& d, const Linear& l) {
+  const bool bulk = l.overlapped && d.rules().tp_overlap == TpOverlap::userbuffers;
+  return d.comm("tp") != kNone && (d.rules().tp_backward_overlap || bulk);
 }
 
 /// Gradients of side-by-side layers, each reduced on its own and then added.
@@ -100,6 +117,8 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
                        const ColumnBackward& in) {
   const bool sp = d.plan().sequence_parallel;
   const bool separate = l.parts > 1 && !sp && d.comm("tp") != kNone;
+  const bool beside = beside_compute(d, l);
+  const Stream stream = beside ? Stream::tp : Stream::compute;
   QuantizedOperand dc{.rows = in.output_grad, .columns = in.output_grad};
   if (l.quantized)
     dc = quantize(d, {.source = in.output_grad,
@@ -114,16 +133,17 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
   std::optional<BesideCompute> gather;
   if (gathers) {
     full = d.tensor("gathered", z.rows * l.in, d.slot(shard).dtype);
-    if (beside_compute(d)) gather.emplace(d, "gathered_again");
+    if (beside) gather.emplace(d, "gathered_again");
     d.collective({.collective = Collective::all_gather,
                   .reduce = ReduceOp::none,
                   .comm = d.comm("tp"),
-                  .stream = reduction_stream(d),
+                  .stream = stream,
                   .module = l.module},
                  shard, full, z.rows * l.in);
     if (gather) gather->finish();
   }
-  ProductOperands of_input = with_weight(d, p, l, dc.rows);
+  ProductOperands of_input = backward_operands(d, p, l);
+  of_input.left = dc.rows;
   add_scales(of_input, dc.row_scales);
   const SlotId da =
       separate ? separate_input_gradients(d, z, l, of_input) : input_gradient(d, l, of_input);
@@ -138,20 +158,20 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
     weight_gradient(d, p, l, of_weight);
     bias_gradient(d, p, l, in.output_grad);
   };
-  if (!beside_compute(d)) parameter_gradients();
+  if (!beside) parameter_gradients();
   SlotId result = da;
   std::optional<BesideCompute> reduction;
   if (d.comm("tp") != kNone && !separate) {
-    if (beside_compute(d)) reduction.emplace(d, "dgrad_reduced");
+    if (beside) reduction.emplace(d, "dgrad_reduced");
     if (sp) result = d.tensor("dgrad_part", z.norm_rows * l.in, z.act);
     d.collective({.collective = sp ? Collective::reduce_scatter : Collective::all_reduce,
                   .comm = d.comm("tp"),
-                  .stream = reduction_stream(d),
+                  .stream = stream,
                   .module = l.module},
                  da, result, z.rows * l.in);
     if (reduction) reduction->finish();
   }
-  if (beside_compute(d)) parameter_gradients();
+  if (beside) parameter_gradients();
   if (reduction) reduction->await({da, result});
   return result;
 }
@@ -179,19 +199,28 @@ QuantizedOperand gathered_gradient(RoleDraft& d, const LayerSizes& z, const Line
   return g;
 }
 
+GatheredBackward input_gradient_of_whole(RoleDraft& d, ChunkParameters& p, const LayerSizes& z,
+                                         const Linear& l, SlotId dc) {
+  GatheredBackward result{.output_grad = gathered_gradient(d, z, l, dc)};
+  ProductOperands o = backward_operands(d, p, l);
+  o.left = result.output_grad.rows;
+  add_scales(o, result.output_grad.row_scales);
+  result.input_grad = input_gradient(d, l, o);
+  return result;
+}
+
 }  // namespace
 
 SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& l,
                     const RowBackward& in) {
-  const QuantizedOperand dc = gathered_gradient(d, z, l, in.output_grad);
-  ProductOperands of_input = with_weight(d, p, l, dc.rows);
-  add_scales(of_input, dc.row_scales);
-  const SlotId da = input_gradient(d, l, of_input);
-  ProductOperands of_weight{.left = dc.columns, .right = in.input.for_weight(l), .scales = {}};
-  add_scales(of_weight, dc.column_scales);
+  const GatheredBackward g = l.overlapped ? gathered_backward(d, p, z, l, in.output_grad)
+                                          : input_gradient_of_whole(d, p, z, l, in.output_grad);
+  ProductOperands of_weight{
+      .left = g.output_grad.columns, .right = in.input.for_weight(l), .scales = {}};
+  add_scales(of_weight, g.output_grad.column_scales);
   if (l.quantized) add_scales(of_weight, in.input.quantized.column_scales);
   weight_gradient(d, p, l, of_weight);
-  return da;
+  return g.input_grad;
 }
 
 }  // namespace windtunnel

@@ -6,7 +6,8 @@
 // all-reduced. With it: a column-parallel input is all-gathered (again in backward, for the weight
 // gradient) and a row-parallel output reduce-scattered; input gradients the other way round.
 // `rules.tp_backward_overlap` puts the input-gradient reduction on the tp stream beside the
-// weight-gradient product.
+// weight-gradient product. An `overlapped` layer's own products run beside its transfers
+// (plan/overlapped_linear.h).
 
 #include "plan/linear_product.h"
 
@@ -24,6 +25,18 @@ SlotId gather_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t wid
 /// (T, width) partial sums -> (Ts, width): reduce-scatter under sequence parallel, else all-reduce
 /// in place.
 SlotId reduce_rows(RoleDraft& d, const LayerSizes& z, SlotId x, std::int64_t width);
+
+/// C = A W^T + bias of a column-parallel layer. Names the output.
+SlotId linear_forward(RoleDraft& d, ChunkParameters& p, const Linear& linear, const LinearInput& a,
+                      std::string_view name);
+
+/// A W^T of a row-parallel layer, summed over the ranks: (Ts, N).
+struct RowForward {
+  LinearInput input;
+  std::string_view name;  // of the output
+};
+SlotId row_forward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& linear,
+                   const RowForward& in);
 
 /// Column-parallel backward: dC (T, N) and the saved input (Ts, K) -> dA (Ts, K), reduced; the
 /// weight and bias gradients are accumulated.

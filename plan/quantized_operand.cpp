@@ -49,7 +49,8 @@ class Maker {
     if (reads_twice(d_) && made.amax == kNone) made.amax = measure();
     const bool two = copies_layouts(d_) && q_.layouts == Layouts::both;
     const bool rows = q_.layouts != Layouts::columns;
-    const SlotId first = narrow(rows ? "quantized" : "quantized_columns");
+    const SlotId first =
+        q_.into != kNone ? q_.into : narrow(rows ? "quantized" : "quantized_columns");
     OperandList outputs{first};
     SlotId second = first;
     if (two) outputs.push_back(second = narrow("quantized_columns"));

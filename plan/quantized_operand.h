@@ -38,6 +38,7 @@ struct QuantizeRequest {
   MadeBy made_by = MadeBy::other;
   bool row_shard = false;     // rows of one tp rank: a scale of the tensor is a maximum over tp
   SlotId known_amax = kNone;  // tensorwise and nvfp4: not measured again
+  SlotId into = kNone;        // where the first layout is written; else a tensor of its own
   bool kept = false;          // static, made by the first micro-batch of a step
   Module module = Module::mlp;
 };

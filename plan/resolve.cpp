@@ -10,6 +10,7 @@
 #include "plan/resolve_context.h"
 #include "plan/resolve_experts.h"
 #include "plan/resolve_latent.h"
+#include "plan/resolve_overlap.h"
 #include "plan/resolve_quantization.h"
 #include "plan/resolve_sharding.h"
 #include "plan/resolver.h"
@@ -244,22 +245,6 @@ void resolve_recompute(const Scenario& s, Resolver& r, ResolvedPlan& p, const st
   }
 }
 
-void resolve_overlap(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
-  const PresetDefaults& d = defaults_of(s.plan.preset);
-  const bool overlaps = p.schedule == ScheduleKind::interleaved_1f1b && d.overlap_pp_interleaved &&
-                        stack_since(s.stack, 2023, 6);
-  const bool swept = is_swept(p.schedule);
-  p.overlap_pp =
-      r.take("plan.overlap.pp", s.plan.overlap.pp, overlaps || swept, swept ? "schedule" : preset);
-  if (swept && !p.overlap_pp) {
-    r.error("plan.overlap.pp",
-            std::string(schedule_row(p.schedule).name) +
-                " sends both ways at once and posts its transfers asynchronously",
-            "pp: true, or leave it out");
-  }
-  p.overlap_tp = r.take("plan.overlap.tp", s.plan.overlap.tp, false, preset);
-}
-
 /// Layout rules that need the resolved values.
 void check_layout(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
   const Model& m = s.model;
@@ -329,7 +314,7 @@ ResolvedScenario resolve(const Scenario& asked) {
   resolve_graphs(s, out.rules, r, p, preset);
   resolve_experts(s, r, p, preset);
   check_latent(s, r, p);
-  resolve_overlap(s, r, p, preset);
+  resolve_overlap(s, out.rules, r, p, preset);
   resolve_context(s, r, p, preset);
   const std::int64_t multiple = std::max<std::int64_t>(1, out.rules.vocab_multiple) * p.tp;
   const std::int64_t padded = (s.model.vocab + multiple - 1) / multiple * multiple;

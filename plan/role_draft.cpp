@@ -104,6 +104,7 @@ SlotId RoleDraft::view(SlotId parent, std::string_view name, std::int64_t offset
   s.offset = offset;
   s.elements = elements;
   s.dp_stride = s.tp_stride = 0;
+  s.tp_back = 0;
   s.dp_ways = 0;
   s.dp_step = 1;
   s.shard_of = kNone;
@@ -178,6 +179,7 @@ void RoleDraft::collective(const TransferSpec& spec, SlotId in, SlotId out, std:
           .reduce = spec.reduce,
           .launches = 1,
           .inputs = 1,
+          .distance = static_cast<std::uint8_t>(spec.distance),
           .layer = layer,
           .comm = spec.comm,
           .elements = full,

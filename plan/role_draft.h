@@ -37,6 +37,7 @@ struct TransferSpec {
   Stream stream = Stream::compute;
   Module module = Module::none;
   When when = When::always;
+  int distance = 1;  // ring_shift
 };
 
 /// Work of `to` from here on stands behind what `from` has been given, by an event of this name.

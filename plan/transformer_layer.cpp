@@ -28,14 +28,16 @@ Linear TransformerLayer::qkv() const {
           .in = z_.hidden,
           .out = z_.qkv,
           .module = Module::attention,
-          .quantized = quantized_};
+          .quantized = quantized_,
+          .overlapped = d_.plan().overlap_tp};
 }
 Linear TransformerLayer::o() const {
   return {.weight = p_.o_weight,
           .in = z_.query,
           .out = z_.hidden,
           .module = Module::attention,
-          .quantized = quantized_};
+          .quantized = quantized_,
+          .overlapped = d_.plan().overlap_tp};
 }
 Linear TransformerLayer::fc1() const {
   return {.weight = p_.fc1_weight,
@@ -45,14 +47,16 @@ Linear TransformerLayer::fc1() const {
           .out = z_.fc1,
           .module = Module::mlp,
           .parts = d_.model().gated() && d_.rules().split_gated_linear ? 2 : 1,
-          .quantized = quantized_};
+          .quantized = quantized_,
+          .overlapped = d_.plan().overlap_tp};
 }
 Linear TransformerLayer::fc2() const {
   return {.weight = p_.fc2_weight,
           .in = z_.ffn,
           .out = z_.hidden,
           .module = Module::mlp,
-          .quantized = quantized_};
+          .quantized = quantized_,
+          .overlapped = d_.plan().overlap_tp};
 }
 
 TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters, LayerPlace place)
@@ -183,13 +187,13 @@ void TransformerLayer::forward_qkv() {
 /// (Ts, h)
 SlotId TransformerLayer::attention_output() {
   t_.o_input = row_input(d_, o(), t_.context, MadeBy::other);
-  return reduce_rows(d_, z_, linear_forward(d_, params_, o(), t_.o_input, "o"), z_.hidden);
+  return row_forward(d_, params_, z_, o(), {.input = t_.o_input, .name = "o"});
 }
 
 /// (Ts, h)
 SlotId TransformerLayer::mlp_output() {
   t_.fc2_input = row_input(d_, fc2(), t_.activation, MadeBy::elementwise);
-  return reduce_rows(d_, z_, linear_forward(d_, params_, fc2(), t_.fc2_input, "fc2"), z_.hidden);
+  return row_forward(d_, params_, z_, fc2(), {.input = t_.fc2_input, .name = "fc2"});
 }
 
 void TransformerLayer::forward_attention_output() {

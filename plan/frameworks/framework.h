@@ -35,6 +35,14 @@ enum class LossGradient : std::uint8_t {
                   // (torch/distributed/tensor/parallel/loss.py, loss parallel over tp)
 };
 
+/// How products run beside the transfers of their operands under `overlap.tp`
+/// (plan/overlapped_linear.h); none: the stack has no such linear layers.
+enum class TpOverlap : std::uint8_t {
+  none,
+  userbuffers,       // rows handed on around the ring, columns reduce-scattered in turn
+  symmetric_memory,  // rows taken from, and partial sums put to, each rank's memory
+};
+
 /// What executes a norm, bias+activation, bias+dropout+add: launches of one forward / backward.
 struct KernelCounts {
   int norm_forward = 1, norm_backward = 2;
@@ -114,6 +122,7 @@ struct FrameworkRules {
   // Tensor parallel
   bool tp_backward_overlap = false;  // input-gradient collective beside the weight-gradient GEMM
   bool keep_gathered_input = false;  // sequence parallel: keep the gathered input for backward
+  TpOverlap tp_overlap = TpOverlap::none;
   // Pipeline
   bool p2p_sync_host = false;         // a device synchronize after each batch of transfers
   bool forward_sync_host = false;     // a device synchronize before each forward of a micro-batch

@@ -8,6 +8,7 @@ FrameworkRules generic_rules(const Scenario&) {
   FrameworkRules r;
   r.name = "generic";
   r.graphs = GraphScope::iteration;
+  r.tp_overlap = TpOverlap::userbuffers;
   r.time_sigma = 0.10;
   return r;
 }

@@ -13,6 +13,9 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   r.vocab_multiple = 128;
   // Asynchronous tensor-parallel all-reduce in backward: Megatron-LM v3.0, early 2022.
   r.tp_backward_overlap = stack_since(s.stack, 2022, 1);
+  // TransformerEngine's userbuffers (pytorch/module/base.py, initialize_ub), which
+  // --tp-comm-overlap turns on: NVIDIA's MLPerf Training v3.0 submissions had them in May 2023.
+  if (stack_since(s.stack, 2023, 5)) r.tp_overlap = TpOverlap::userbuffers;
   r.p2p_sync_host = true;
   // Gradient accumulation fused into wgrad needs the fp32 accumulation buffer and APEX: mid 2022.
   r.fuse_wgrad_accumulation = stack_since(s.stack, 2022, 4);

@@ -57,6 +57,9 @@ FrameworkRules pytorch_rules(const Scenario& s) {
   // Under sequence parallel a column-parallel layer keeps its gathered input
   // (torch/distributed/tensor/parallel/style.py; tests/peers/recordings/tensor_parallel_2.json).
   r.keep_gathered_input = true;
+  // "Async TP": torch/distributed/_symmetric_memory/__init__.py, whose fused operators
+  // torch/_inductor/fx_passes/micro_pipeline_tp.py puts in; PyTorch 2.5 nightlies, September 2024.
+  if (stack_since(s.stack, 2024, 9)) r.tp_overlap = TpOverlap::symmetric_memory;
   r.rounds_of_micro_batches = true;  // torch/distributed/pipelining/schedules.py, number_of_rounds
   const Dtype grads = s.plan.precision.grads.value_or(Dtype::fp32);
   r.first_bucket = kMebi * 8 / bits_of(grads);

@@ -178,6 +178,18 @@ std::vector<PlanCase> models_and_schedules() {  // NOLINT(readability-function-s
          s.model.moe->shared_experts = 2;
          s.plan.overlap.ep = true;
        }},
+      {"moe_shared_tp_overlap", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.model.moe->shared_experts = 2;
+         s.plan.overlap.tp = true;
+       }},
+      {"moe_shared_tp_and_ep_overlap", toy_moe,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2, .dp = 2, .ep = 2});
+         s.model.moe->shared_experts = 2;
+         s.plan.overlap.tp = s.plan.overlap.ep = true;
+       }},
       {"moe_shared_overlap_split", toy_moe,
        [](Scenario& s) {
          degrees(s, {.pp = 2, .dp = 2, .ep = 2});

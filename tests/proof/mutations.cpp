@@ -15,6 +15,7 @@
 #include "tests/proof/latent_mutations.h"
 #include "tests/proof/moe_mutations.h"
 #include "tests/proof/program_edit.h"
+#include "tests/proof/tp_overlap_mutations.h"
 
 namespace windtunnel::proof {
 
@@ -313,7 +314,8 @@ const char* name_of(Check check) {
 std::span<const Mutation> mutations() {
   static const std::vector<Mutation> kAll = [] {
     std::vector<Mutation> all(kMutations.begin(), kMutations.end());
-    for (const auto more : {context_mutations(), moe_mutations(), latent_mutations()}) {
+    for (const auto more :
+         {context_mutations(), moe_mutations(), latent_mutations(), tp_overlap_mutations()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "core/counter_random.h"
+#include "plan/frameworks/framework.h"
 #include "tests/proof/toy_scenarios.h"
 
 namespace windtunnel::proof {
@@ -190,6 +191,10 @@ Scenario random_scenario(std::uint64_t seed) {
     draw_experts(d, s);
   } else {
     draw_context(d, s, kMostRanks / (s.plan.tp * s.plan.pp * dp));
+  }
+  if (framework_rules(s).tp_overlap != TpOverlap::none && s.plan.tp > 1 && d.coin()) {
+    s.plan.sequence_parallel = true;
+    s.plan.overlap.tp = true;
   }
   s.cluster.devices_per_node = s.plan.tp * s.plan.pp * s.plan.cp * dp;
   s.cluster.nvlink_domain = d.coin() ? 2 : s.cluster.devices_per_node;

@@ -11,6 +11,7 @@
 #include "tests/proof/prediction_plans.h"
 #include "tests/proof/schedule_plans.h"
 #include "tests/proof/sharded_plans.h"
+#include "tests/proof/tp_overlap_plans.h"
 
 namespace windtunnel::proof {
 
@@ -381,6 +382,7 @@ const std::vector<PlanCase>& plan_cases() {
     std::vector<PlanCase> cases = make_cases();
     for (const PlanCase& row : sharded_plans()) cases.push_back(row);
     for (const PlanCase& row : context_plans()) cases.push_back(row);
+    for (const PlanCase& row : tp_overlap_plans()) cases.push_back(row);
     for (const PlanCase& row : schedule_plans()) cases.push_back(row);
     for (const PlanCase& row : moe_plans()) cases.push_back(row);
     for (const PlanCase& row : latent_plans()) cases.push_back(row);
