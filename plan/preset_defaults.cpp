@@ -9,8 +9,10 @@ namespace windtunnel {
 namespace {
 
 // Sources. megatron: Megatron-LM training/arguments.py (overlap flags are off unless asked for;
-// interleaved p2p overlaps since core 0.3, mid 2023). megatron_deepspeed: DeepSpeed
-// runtime/pipe/topology.py (axes pipe, data, model) and runtime/zero/config.py. nanotron:
+// interleaved p2p overlaps since core 0.3, mid 2023, in NeMo since May of it:
+// mlcommons/training_results_v3.0, NVIDIA's gpt3, conf/megatron_gpt_config.yaml).
+// megatron_deepspeed: DeepSpeed runtime/pipe/topology.py (axes pipe, data, model) and
+// runtime/zero/config.py. nanotron:
 // parallel/context.py (grid ep, pp, dp, cp, tp) and optim/gradient_accumulator.py (reduction hooked
 // into backward). Context parallelism: megatron: TransformerEngine's default cp_comm_type, p2p;
 // PyTorch: torchtitan's context_parallel_rotate_method, allgather; DeepSpeed: Ulysses

@@ -14,7 +14,7 @@ namespace {
 void resolve_pp(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
   const PresetDefaults& d = defaults_of(s.plan.preset);
   const bool overlaps = p.schedule == ScheduleKind::interleaved_1f1b && d.overlap_pp_interleaved &&
-                        stack_since(s.stack, 2023, 6);
+                        stack_since(s.stack, 2023, 5);
   const bool swept = is_swept(p.schedule);
   p.overlap_pp =
       r.take("plan.overlap.pp", s.plan.overlap.pp, overlaps || swept, swept ? "schedule" : preset);

@@ -69,5 +69,11 @@ TEST(ResolveOverlap, WhatItNeeds) {
   }
 }
 
+TEST(ResolveOverlap, InterleavedTransfersAreAsynchronousSinceMay2023) {
+  const std::string plan = "{preset: megatron, pp: 2, schedule: {virtual_stages: 2}}";
+  EXPECT_TRUE(resolved(plan, "framework: NeMo, date: 2023-05").plan.overlap_pp);
+  EXPECT_FALSE(resolved(plan, "framework: NeMo, date: 2023-04").plan.overlap_pp);
+}
+
 }  // namespace
 }  // namespace windtunnel
