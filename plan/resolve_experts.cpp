@@ -7,10 +7,12 @@ namespace windtunnel {
 namespace {
 
 /// Megatron-LM shares experts like the rest (arguments.py: expert_tensor_parallel_size defaults to
-/// tensor_model_parallel_size); others where the expert group cannot span tp.
-int default_etp(const Scenario& s) {
+/// tensor_model_parallel_size); others where the expert group cannot span tp. A run whose groups of
+/// ep do not fit beside tp of them cannot have been of that default.
+int default_etp(const Scenario& s, const ResolvedPlan& p) {
   const bool spans_tp = s.plan.ep % s.plan.tp == 0;
-  return s.plan.preset == Preset::megatron || !spans_tp ? s.plan.tp : 1;
+  const bool shares_fit = p.dp % s.plan.ep == 0;
+  return !spans_tp || (s.plan.preset == Preset::megatron && shares_fit) ? s.plan.tp : 1;
 }
 
 void check_model(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
@@ -61,7 +63,7 @@ void resolve_experts(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
   if (!s.model.moe) return;
   p.ep = s.plan.ep;
   r.note("plan.ep", p.ep, "scenario");
-  p.etp = r.take("plan.etp", s.plan.etp, default_etp(s), preset);
+  p.etp = r.take("plan.etp", s.plan.etp, default_etp(s, p), preset);
   p.overlap_ep = r.take("plan.overlap.ep", s.plan.overlap.ep, false, preset);
   if (p.overlap_ep && s.model.moe->shared_experts == 0) {
     r.error("plan.overlap.ep",

@@ -1,0 +1,41 @@
+// How many ranks share an expert when a scenario does not say.
+
+#include "plan/resolve_experts.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "plan/resolve.h"
+#include "scenarios/loader.h"
+
+namespace windtunnel {
+namespace {
+
+int etp_of(const std::string& plan) {
+  const std::string text = fmt::format(
+      "id: x\n"
+      "model: {{layers: 2, hidden: 64, heads: 8, ffn: 128, vocab: 256, activation: swiglu,\n"
+      "        moe: {{experts: 16, top_k: 2, ffn: 32}}}}\n"
+      "cluster: {{device: h100-sxm-80gb, nodes: 1, devices_per_node: 16}}\n"
+      "batch: {{global: 16, micro: 1, sequence: 64}}\n"
+      "plan: {}\n",
+      plan);
+  return resolve(load_scenarios_text(text, "x.yaml").scenarios.at(0)).plan.etp;
+}
+
+TEST(ResolveExperts, MegatronSharesThemOverTp) {
+  EXPECT_EQ(etp_of("{preset: megatron, tp: 2, dp: 8, ep: 8, sequence_parallel: true}"), 2);
+  EXPECT_EQ(etp_of("{preset: megatron, tp: 2, dp: 8, ep: 8, etp: 1, sequence_parallel: true}"), 1);
+}
+
+TEST(ResolveExperts, UnlessTheGroupsWouldNotFit) {  // 16 groups of 2 are more than 16 devices
+  EXPECT_EQ(etp_of("{preset: megatron, tp: 2, dp: 8, ep: 16, sequence_parallel: true}"), 1);
+}
+
+TEST(ResolveExperts, OtherStacksKeepThemWhole) {
+  EXPECT_EQ(etp_of("{preset: none, tp: 2, dp: 8, ep: 8, sequence_parallel: true}"), 1);
+  EXPECT_EQ(etp_of("{preset: none, tp: 2, dp: 8, ep: 1, sequence_parallel: true}"), 2);
+}
+
+}  // namespace
+}  // namespace windtunnel
