@@ -15,6 +15,7 @@ struct VerifiedPlan {
   const char* name;
   int ranks;
   const char* plan;
+  const char* model = kToyGpt;
 };
 
 void PrintTo(const VerifiedPlan& row, std::ostream* out) {
@@ -29,6 +30,12 @@ const std::string kThree = std::string("tp: 2, pp: 2, dp: 2, sequence_parallel: 
 const std::string kInterleaved =
     kThree + ", schedule: {kind: interleaved_1f1b, virtual_stages: 2}, overlap: {pp: true}";
 
+constexpr const char* kExperts = "activation: swiglu, moe: {experts: 4, top_k: 2, ffn: 8}";
+constexpr const char* kDeepSeek =
+    "activation: swiglu, mtp_layers: 1, moe: {experts: 4, top_k: 2, ffn: 8, shared_experts: 1, "
+    "dense_layers: 1}, mla: {q_lora_rank: 6, kv_lora_rank: 8, qk_nope_head_dim: 4, "
+    "qk_rope_head_dim: 2, v_head_dim: 4}";
+
 const VerifiedPlan kPlans[] = {
     {"tp2", 2, "tp: 2"},
     {"pp2_1f1b", 2, "pp: 2, schedule: {kind: 1f1b}"},
@@ -40,6 +47,9 @@ const VerifiedPlan kPlans[] = {
     {"cp2_ring", 2, "cp: 2, cp_kind: ring"},
     {"cp2_ulysses", 2, "cp: 2, cp_kind: ulysses"},
     {"pp2_zb_h1", 2, "pp: 2, schedule: {kind: zb_h1}"},
+    {"tp2_overlap", 2, "tp: 2, sequence_parallel: true, overlap: {tp: true}"},
+    {"ep2_zero1", 2, "dp: 2, ep: 2, sharding: {kind: zero1}", kExperts},
+    {"pp2_ep2_latent_predicting", 4, "pp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kDeepSeek},
     {"tp2_pp2_sequence_parallel", 4, "tp: 2, pp: 2, sequence_parallel: true"},
     {"tp2_pp2_full_recompute", 4, "tp: 2, pp: 2, recompute: {kind: full}"},
     {"tp2_pp2_dp2_interleaved", 8, kInterleaved.c_str()},
@@ -53,7 +63,7 @@ std::string name_of(const testing::TestParamInfo<VerifiedPlan>& info) {
 
 TEST_P(RunVerify, EqualInAllFiveLines) {
   const VerifiedPlan& row = GetParam();
-  write("s.yaml", toy_yaml(row.name, row.ranks, row.plan));
+  write("s.yaml", toy_yaml(row.name, row.ranks, row.plan, row.model));
   const Finished run = windtunnel("run s.yaml --verify");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.err, "");
