@@ -173,7 +173,9 @@ void ChunkDraft::draft_forward(SlotId loss) {
 /// Every depth's hidden state, then the losses, the model's own last.
 void ChunkDraft::draft_head(SlotId hidden, SlotId loss) {
   SlotId x = head_->normalize(hidden);
+  begin_amaxes(d_, "amaxes_predictions", predictions_.size());
   for (const auto& p : predictions_) x = p->forward(x);
+  reduce_amaxes(d_);
   for (const auto& p : predictions_) p->forward_loss(loss);
   head_->forward_loss(loss);
 }
@@ -183,12 +185,14 @@ SlotId ChunkDraft::draft_head_backward() {
   std::vector<SlotId> grads{head_->backward_loss()};
   for (std::size_t i = predictions_.size(); i-- > 0;)
     grads.insert(grads.begin() + 1, predictions_[i]->backward_loss());
+  begin_amaxes(d_, "amaxes_predictions_backward", predictions_.size());
   for (std::size_t i = predictions_.size(); i-- > 0;) {
     const SlotId before = predictions_[i]->backward(grads[i + 1]);
     d_.kernel(
         {.kernel = Kernel::add, .dims = {d_.slot(before).elements}, .module = Module::residual},
         {grads[i], before}, {grads[i]});
   }
+  reduce_amaxes(d_);
   return head_->backward_norm(grads.front());
 }
 

@@ -13,13 +13,14 @@ std::uint16_t norm_attr(const RoleDraft& d) {
   return d.plan().norm_kernel == NormKernel::fused || eager_chain(d) ? kFused : kAttrNone;
 }
 
-/// What a norm works along, and whether it has a bias: latents are RMS-normed in every model.
+/// What a norm works along, and whether it has a bias: latents and heads are RMS-normed in every
+/// model.
 struct Normed {
   std::int64_t width;
   bool layernorm;
 };
-Normed normed(const Model& m, std::int64_t latent) {
-  if (latent > 0) return {.width = latent, .layernorm = false};
+Normed normed(const Model& m, std::int64_t narrow) {
+  if (narrow > 0) return {.width = narrow, .layernorm = false};
   return {.width = m.hidden, .layernorm = m.norm == NormKind::layernorm};
 }
 
@@ -30,7 +31,7 @@ std::uint16_t shard_attr(const RoleDraft& d) {
 }  // namespace
 
 NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in) {
-  const auto [width, ln] = normed(d.model(), in.latent);
+  const auto [width, ln] = normed(d.model(), in.width);
   const Slot x = d.slot(in.input);
   const std::int64_t rows = x.elements / width;
   p.before_use(d, in.weight);
@@ -59,7 +60,7 @@ NormResult norm_forward(RoleDraft& d, ChunkParameters& p, const NormInput& in) {
 }
 
 SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in) {
-  const auto [width, ln] = normed(d.model(), in.latent);
+  const auto [width, ln] = normed(d.model(), in.width);
   const Slot x = d.slot(in.input);
   const SlotId dx = d.tensor("dx", x.elements, x.dtype);
   const bool adds_on_chip = d.plan().compile && in.residual_grad != kNone;

@@ -11,7 +11,7 @@ struct NormInput {
   SlotId input = kNone;  // (rows, h)
   ParameterId weight = 0, bias = 0;
   std::string_view name;
-  std::int64_t latent = 0;     // width of the latent that is RMS-normed; 0: the hidden state
+  std::int64_t width = 0;      // of what is RMS-normed, a latent or a head; 0: the hidden state
   bool input_on_chip = false;  // a compiled kernel that made its input goes on to it
   bool quantizes = false;      // its kernel goes on to quantise its output, and writes that alone
 };
@@ -25,7 +25,7 @@ struct NormGradInput {
   SlotId output_grad = kNone, input = kNone, stats = kNone, normalized = kNone;
   SlotId residual_grad = kNone;  // added to the input's gradient; kNone: nothing to add
   ParameterId weight = 0, bias = 0;
-  std::int64_t latent = 0;  // as in NormInput
+  std::int64_t width = 0;  // as in NormInput
 };
 /// Gradient of the norm's input, with the residual branch's gradient added.
 SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in);

@@ -81,7 +81,6 @@ SlotId LatentAttention::forward(SlotId x) {
   rope_keys_ = gather_rows(
       d_, z_, columns_of(down, shape_.kv_lora_rank, shape_.qk_rope_head_dim, "rope_key"),
       shape_.qk_rope_head_dim);
-  if (!has_query_latent()) q_.up = column_input(d_, z_, q_up(), x, MadeBy::other);
   return project_up();
 }
 
@@ -90,15 +89,20 @@ void LatentAttention::input_made_again(SlotId x) {
   if (!has_query_latent()) q_.up = made_again(d_, q_up(), q_.up, x, MadeBy::other);
 }
 
-/// A query without a latent reads the norm's output itself.
 void LatentAttention::read(SlotId x) {
+  input_ = x;
   kv_input_ = row_input(d_, kv_down(), x, MadeBy::other);
   if (!has_query_latent()) return;
   q_input_ = quantized_ ? row_input(d_, q_down(), x, MadeBy::other) : kv_input_;
 }
 
+/// A query without a latent reads the norm's output itself.
 SlotId LatentAttention::project_up() {
-  if (has_query_latent()) norm(q_up(), q_norm_, q_, "q_norm");
+  if (has_query_latent()) {
+    norm(q_up(), q_norm_, q_, "q_norm");
+  } else {
+    q_.up = column_input(d_, z_, q_up(), input_, MadeBy::other);
+  }
   const SlotId q = linear_forward(d_, params_, q_up(), q_.up, "q_heads");
   norm(kv_up(), kv_norm_, kv_, "kv_norm");
   const SlotId kv = linear_forward(d_, params_, kv_up(), kv_.up, "kv_heads");
@@ -120,7 +124,7 @@ void LatentAttention::norm(const Linear& up, ParameterId weight, Latent& latent,
                                     {.input = latent.raw,
                                      .weight = weight,
                                      .name = name,
-                                     .latent = up.in,
+                                     .width = up.in,
                                      .quantizes = quantized_ && norm_quantizes(d_)});
   latent.stats = n.stats;
   latent.normalized = n.normalized;
@@ -138,7 +142,7 @@ SlotId LatentAttention::norm_back(const Linear& up, ParameterId weight, const La
                         .stats = latent.stats,
                         .normalized = latent.normalized,
                         .weight = weight,
-                        .latent = up.in});
+                        .width = up.in});
 }
 
 SlotId LatentAttention::backward(SlotId dheads) {

@@ -50,6 +50,7 @@ class LatentAttention {
   int layer_;
   bool quantized_;
   ParameterId q_down_ = 0, q_norm_ = 0, q_up_ = 0, kv_down_ = 0, kv_norm_ = 0, kv_up_ = 0;
+  SlotId input_ = kNone;            // the norm's output (Ts, h)
   LinearInput q_input_, kv_input_;  // what the down-projections read
   Latent q_, kv_;
   SlotId rope_keys_ = kNone;  // (T, r)

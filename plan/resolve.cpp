@@ -338,10 +338,6 @@ ResolvedScenario resolve(const Scenario& asked) {
                               " took longer than their parts, cause unknown: the interval's slow "
                               "side allows for it");
   }
-  if (s.model.qk_norm) {
-    out.assumptions.push_back(
-        "norms of query and key heads are left out: 2 head_dim parameters a layer");
-  }
   for (const std::string& a : s.assumed)
     out.assumptions.push_back("the source does not state " + a);
   if (!r.errors.empty()) throw InputError(std::move(r.errors));

@@ -15,6 +15,24 @@ int default_etp(const Scenario& s, const ResolvedPlan& p) {
   return !spans_tp || (s.plan.preset == Preset::megatron && shares_fit) ? s.plan.tp : 1;
 }
 
+/// Keys of experts in the plan of a model without them.
+void check_unused(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
+  if (s.plan.etp.value_or(1) > 1)
+    r.error("plan.etp", "it says how many ranks share an expert, and the model has none",
+            "leave etp out, or give the model its model.moe");
+  if (s.plan.overlap.ep.value_or(false))
+    r.error("plan.overlap.ep",
+            "it is shared experts that run beside the exchange of rows, and the model has none",
+            "ep: false");
+  using M = RecomputeModule;
+  for (const M module : {M::moe, M::moe_activation, M::shared_experts}) {
+    if (!p.recomputes(module)) continue;
+    r.error("plan.recompute.modules",
+            value_name(std::vector<M>{module}) + " is of experts, and the model has none",
+            "mlp or activation, or give the model its model.moe");
+  }
+}
+
 void check_model(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
   if (s.model.bias) {
     r.error("model.bias", "grouped products of experts have no biases in any stack", "bias: false");
@@ -60,7 +78,7 @@ void check_sharding(Resolver& r, const ResolvedPlan& p) {
 }  // namespace
 
 void resolve_experts(const Scenario& s, Resolver& r, ResolvedPlan& p, const std::string& preset) {
-  if (!s.model.moe) return;
+  if (!s.model.moe) return check_unused(s, r, p);
   p.ep = s.plan.ep;
   r.note("plan.ep", p.ep, "scenario");
   p.etp = r.take("plan.etp", s.plan.etp, default_etp(s, p), preset);

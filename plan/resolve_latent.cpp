@@ -1,18 +1,48 @@
 #include "plan/resolve_latent.h"
 
+#include <string>
+
 namespace windtunnel {
+
+namespace {
+
+void check_prediction(const Model& m, Resolver& r, const ResolvedPlan& p) {
+  if (m.mtp_layers > 0 && m.hidden % p.tp != 0)
+    r.error("plan.tp",
+            "multi-token prediction projects to columns of hidden = " + std::to_string(m.hidden) +
+                ", which tp = " + std::to_string(p.tp) + " does not divide",
+            "a tp that divides hidden, or mtp_layers: 0");
+}
+
+void check_widths(const Model& m, Resolver& r) {
+  const std::int64_t key = m.mla->qk_nope_head_dim + m.mla->qk_rope_head_dim;
+  if (m.head_dim != key && m.head_dim != m.mla->v_head_dim)
+    r.error("model.head_dim",
+            "latent attention states its own widths: " + std::to_string(key) +
+                " of queries and keys, " + std::to_string(m.mla->v_head_dim) + " of values",
+            "leave head_dim out");
+  if (m.kv_heads != m.heads)
+    r.error("model.kv_heads", "every head of latent attention has keys and values of its own",
+            "leave kv_heads out");
+}
+
+}  // namespace
 
 void check_latent(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
   const Model& m = s.model;
+  check_prediction(m, r, p);
   if (!m.mla) {
     if (p.recomputes(RecomputeModule::mla_up_proj))
       r.error("plan.recompute.modules", "mla_up_proj is of latent attention, which the model lacks",
               "leave mla_up_proj out, or give the model its model.mla");
     return;
   }
+  check_widths(m, r);
   if (m.bias || m.qkv_bias)
     r.error("model.bias", "the products of latent attention have no biases in any stack",
             "bias: false");
+  if (m.qk_norm)
+    r.error("model.qk_norm", "latent attention norms its latents, not its heads", "qk_norm: false");
   if (m.position != PositionKind::rope)
     r.error("model.position", "latent attention rotates a part of its heads", "position: rope");
   if (m.mla->qk_rope_head_dim % 2 != 0)

@@ -1,6 +1,7 @@
 #include "plan/resolve_sharding.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "plan/preset_defaults.h"
@@ -43,6 +44,25 @@ void check_sharded_weights(const Scenario& s, const FrameworkRules& rules, Resol
             "tied embeddings on two stages would lie in two units that are sharded apart",
             "pp: 1, or tied_embeddings: false");
   }
+}
+
+/// Backwards in two parts reduce gradients behind the second.
+void check_split_backward(Resolver& r, const ResolvedPlan& p) {
+  if (!p.splits_backward) return;
+  if (p.shards_grads())
+    r.error("plan.sharding.kind",
+            "ZeRO-2 reduces gradients as backward makes them; with backwards in two parts, as this "
+            "schedule's, that is not built",
+            "zero1 or fsdp, or schedule: {kind: 1f1b}");
+  const bool empty = std::find(p.layers_per_chunk.begin(), p.layers_per_chunk.end(), 0) !=
+                     p.layers_per_chunk.end();
+  if (empty && (p.shards_weights() || p.overlap_grad_reduce))
+    r.error("plan.schedule.layers_per_stage",
+            "a chunk without layers has no second part of backward to reduce its gradients behind",
+            "a layer for every chunk, or " +
+                std::string(p.shards_weights() ? "sharding: {kind: zero1, overlap_grad_reduce: "
+                                                 "false}"
+                                               : "overlap_grad_reduce: false"));
 }
 
 /// Shard groups inside the data-parallel group, and what is gathered when.
@@ -115,6 +135,7 @@ void resolve_sharding(const Scenario& s, const FrameworkRules& rules, Resolver& 
       std::max(rules.default_bucket, rules.bucket_per_dp * p.replica_ranks());
   p.bucket = r.take("plan.sharding.bucket", part.bucket, bucket, "framework rule " + rules.name);
   p.first_bucket = part.bucket ? 0 : rules.first_bucket;
+  check_split_backward(r, p);
 }
 
 }  // namespace windtunnel

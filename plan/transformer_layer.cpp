@@ -24,7 +24,7 @@ bool layer_is_selected(const RecomputeLayers& layers, int index_in_stage) {
 Linear TransformerLayer::qkv() const {
   return {.weight = p_.qkv_weight,
           .bias = p_.qkv_bias,
-          .has_bias = d_.model().bias,
+          .has_bias = d_.model().bias || d_.model().qkv_bias,
           .in = z_.hidden,
           .out = z_.qkv,
           .module = Module::attention,
@@ -74,6 +74,7 @@ TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters
   const bool moe = is_moe_layer(d_.model(), place.like.value_or(layer_));
   if (moe)
     experts_.emplace(draft, parameters, ExpertPlace{.layer = layer_, .quantized = quantized_});
+  if (d_.model().qk_norm) head_norms_.emplace(draft, parameters, layer_);
   if (d_.model().mla) latent_.emplace(draft, parameters, layer_, quantized_);
   recompute_mlp_ = selected && p.recomputes(moe ? RecomputeModule::moe : RecomputeModule::mlp);
   recompute_norm_ = selected && p.recomputes(RecomputeModule::norm);
@@ -110,7 +111,9 @@ void TransformerLayer::declare_parameters() {
     latent_->declare_parameters();
   } else {
     p_.qkv_weight = declare("qkv.weight", q + 2 * kv, h, 0, {q, kv, kv}, Init::normal);
-    if (m.bias) p_.qkv_bias = declare("qkv.bias", q + 2 * kv, 1, 0, {q, kv, kv}, Init::zeros);
+    if (m.bias || m.qkv_bias)
+      p_.qkv_bias = declare("qkv.bias", q + 2 * kv, 1, 0, {q, kv, kv}, Init::zeros);
+    if (head_norms_) head_norms_->declare_parameters();
   }
   const std::int64_t context = z_.query * d_.plan().tp;
   p_.o_weight = declare("o.weight", h, context, 1, {context}, Init::normal);
@@ -161,6 +164,7 @@ void TransformerLayer::forward_qkv() {
   }
   t_.qkv_input = column_input(d_, z_, qkv(), t_.norm1, MadeBy::norm);
   t_.qkv = linear_forward(d_, params_, qkv(), t_.qkv_input, "qkv");
+  if (head_norms_) t_.qkv = head_norms_->forward(t_.qkv);
   if (d_.model().position == PositionKind::rope) {
     d_.kernel({.kernel = Kernel::rope_fwd,
                .dims = {z_.rows, z_.heads, z_.kv_heads, z_.head_dim, z_.micro},
@@ -355,9 +359,11 @@ SlotId TransformerLayer::backward_attention(SlotId dy) {
     if (recompute_core_) forward_core_attention();
     d_.recompute = false;
   }
-  const SlotId dqkv = backward_core_attention(dcontext);
-  const MadeBy made_by =
-      d_.model().position == PositionKind::rope ? MadeBy::elementwise : MadeBy::other;
+  SlotId dqkv = backward_core_attention(dcontext);
+  if (head_norms_) dqkv = head_norms_->backward(dqkv);
+  const MadeBy made_by = d_.model().position == PositionKind::rope || head_norms_
+                             ? MadeBy::elementwise
+                             : MadeBy::other;
   const SlotId dnorm =
       latent_
           ? latent_->backward(dqkv)

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "plan/expert_mlp.h"
+#include "plan/head_norm.h"
 #include "plan/latent_attention.h"
 #include "plan/layer_sizes.h"
 #include "plan/parallel_linear.h"
@@ -109,6 +110,7 @@ class TransformerLayer {
   bool recompute_attention_ = false, recompute_core_ = false, recompute_mlp_ = false,
        recompute_norm_ = false, recompute_activation_ = false, recompute_shared_ = false,
        recompute_up_ = false;
+  std::optional<HeadNorms> head_norms_;
   std::optional<LatentAttention> latent_;  // in place of the qkv product
   std::optional<ExpertMlp> experts_;       // in place of the MLP
   LayerParameters p_;

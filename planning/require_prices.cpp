@@ -34,6 +34,17 @@ void require_kernels(const Scenario& s, const Program& program, const Profile& p
          "(plan.precision.compute)");
 }
 
+/// "fp32, bf16, fp8"
+std::string rated_types(const Profile& profile) {
+  std::string names;
+  for (const Dtype dtype :
+       {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::fp8, Dtype::mxfp8, Dtype::nvfp4}) {
+    if (has_peak_rate(profile, dtype))
+      names += (names.empty() ? "" : ", ") + std::string(name_of(dtype));
+  }
+  return names;
+}
+
 bool has_transfers(const Program& program) {
   if (program.mesh.ranks() <= 1) return false;
   for (const Op& op : program.ops) {
@@ -52,7 +63,7 @@ void require_kernel_prices(const Lowered& lowered, const Profile& profile) {
   refuse(s, "plan.precision.compute",
          fmt::format("the profile of {} has no rate of {} products", s.cluster.device,
                      name_of(compute)),
-         "a type the profile lists under chip.tensor_flops");
+         "compute: one of " + rated_types(profile));
 }
 
 void require_prices(const Lowered& lowered, const Profile& profile) {

@@ -249,7 +249,11 @@ StepReport check(const Scenario& scenario) {
   const Lowered lowered = draft_scenario(scenario);
   std::future<void> verified = verify_beside(lowered.program);
   StepReport report = report_head(lowered);
-  if (!scenario.cluster.unit) report.memory = memory_answer(lowered, profile_of(scenario));
+  if (!scenario.cluster.unit) {
+    const Profile profile = profile_of(scenario);
+    if (!profile.calibration) require_kernel_prices(lowered, profile);
+    report.memory = memory_answer(lowered, profile);
+  }
   verified.get();
   return report;
 }

@@ -24,7 +24,7 @@ struct OperandBlock {
 };
 
 /// Most operands an op has: pack's gradients of a layer and what they are packed into.
-constexpr std::size_t kMostOperands = 16;
+constexpr std::size_t kMostOperands = 32;
 using OperandBlocks = std::array<OperandBlock, kMostOperands>;
 
 template <class T>

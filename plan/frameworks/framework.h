@@ -147,6 +147,7 @@ struct FrameworkRules {
   ShardedUnitRules units;
   bool buckets_on_first_stage_only = true;  // later stages and chunks reduce as one bucket
   // Layer
+  bool separate_qkv = false;        // q, k and v are the outputs of three products, not of one
   bool split_gated_linear = false;  // gate and up are two column-parallel layers: two
                                     // input-gradient reductions in backward
   bool attention_host_sync =

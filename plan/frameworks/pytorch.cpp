@@ -72,6 +72,7 @@ FrameworkRules pytorch_rules(const Scenario& s) {
   const bool ddp = s.plan.preset == Preset::ddp;
   if (stack_since(s.stack, ddp ? 2021 : 2023, ddp ? 10 : 3))
     r.graphs = ddp ? GraphScope::iteration : GraphScope::layer;
+  r.separate_qkv = true;  // torchtitan models/qwen3/model.py, transformers models/qwen3
   r.host_ops_per_parameter = 2;
   r.compiles_loss = compiles_loss(s);
   r.loss_gradient = s.plan.tp > 1 ? LossGradient::loss_parallel : LossGradient::through_log;

@@ -114,6 +114,38 @@ TEST(LatentAttention, ParametersOfDeepSeekV3) {
   EXPECT_EQ(count.total() + count.mtp - 58 * 256 - 256, parameters_of(lower(resolve(s))));
 }
 
+/// Of Qwen3-30B's attention, with a narrow MLP.
+Program with_head_norms(const char* framework, bool norms) {
+  Scenario s = scenario_of(fmt::format(
+      R"(id: norms
+stack: {{framework: {}}}
+model: {{layers: 2, hidden: 2048, heads: 32, kv_heads: 4, head_dim: 128, ffn: 256, vocab: 512,
+        activation: swiglu}}
+cluster: {{device: h100-sxm-80gb, devices_per_node: 1, nodes: 1}}
+batch: {{global: 1, micro: 1, sequence: 4096}}
+plan: {{preset: none}}
+)",
+      framework));
+  s.model.qk_norm = norms;
+  return lower(resolve(s));
+}
+
+TEST(HeadNorms, ParametersAndBytesKept) {
+  const std::int64_t q = 32 * 128, kv = 4 * 128;
+  const Program plain = with_head_norms("megatron-core", false);
+  const Program normed = with_head_norms("megatron-core", true);
+  EXPECT_EQ(parameters_of(plain) + 2 * 2 * 128, parameters_of(normed));
+  const auto saved = [](const Program& p) {
+    return saved_layer_bytes(p.roles[0], 0, NormStats::counted);
+  };
+  // The product's output, which the values keep alive; copied query and key heads, and what
+  // attention reads; a deviation for every head.
+  EXPECT_EQ(saved(plain) + kT * (2 * (q + kv) + 2 * (q + 2 * kv) + 4 * (32 + 4)), saved(normed));
+  // Three products' outputs: query and key heads as they are, and what attention reads.
+  EXPECT_EQ(saved(with_head_norms("pytorch", false)) + kT * (2 * (q + kv) + 4 * (32 + 4)),
+            saved(with_head_norms("pytorch", true)));
+}
+
 TEST(TokenPrediction, LossesWeighATenthTogether) {
   const Program program = lowered("tp: 1", 1, ", mtp_layers: 2");
   std::vector<std::int64_t> divisors;

@@ -11,16 +11,42 @@
 namespace windtunnel {
 namespace {
 
-int etp_of(const std::string& plan) {
+constexpr const char* kExperts = ", moe: {experts: 16, top_k: 2, ffn: 32}";
+
+ResolvedPlan resolved(const std::string& plan, const std::string& model) {
   const std::string text = fmt::format(
       "id: x\n"
-      "model: {{layers: 2, hidden: 64, heads: 8, ffn: 128, vocab: 256, activation: swiglu,\n"
-      "        moe: {{experts: 16, top_k: 2, ffn: 32}}}}\n"
+      "model: {{layers: 2, hidden: 64, heads: 8, ffn: 128, vocab: 256, activation: swiglu{}}}\n"
       "cluster: {{device: h100-sxm-80gb, nodes: 1, devices_per_node: 16}}\n"
       "batch: {{global: 16, micro: 1, sequence: 64}}\n"
       "plan: {}\n",
-      plan);
-  return resolve(load_scenarios_text(text, "x.yaml").scenarios.at(0)).plan.etp;
+      model, plan);
+  return resolve(load_scenarios_text(text, "x.yaml").scenarios.at(0)).plan;
+}
+
+int etp_of(const std::string& plan) {
+  return resolved(plan, kExperts).etp;
+}
+
+void expect_refused(const std::string& plan, const std::string& why) {
+  try {
+    resolved(plan, "");
+    ADD_FAILURE() << plan << " is not refused";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
+  }
+}
+
+TEST(ResolveExperts, KeysOfExpertsNeedThem) {
+  expect_refused("{tp: 2, dp: 8, etp: 2}", "the model has none");
+  expect_refused("{dp: 16, overlap: {ep: true}}", "the model has none");
+  expect_refused("{dp: 16, recompute: {kind: selective, modules: [moe]}}", "the model has none");
+}
+
+TEST(ResolveSharding, WhatBackwardsInTwoPartsDoNotGoWith) {
+  expect_refused("{pp: 2, dp: 8, schedule: {kind: zb_h1}, sharding: {kind: zero2}}", "ZeRO-2");
+  expect_refused("{pp: 4, dp: 4, preset: fsdp2, schedule: {kind: zb_h1}}", "without layers");
+  expect_refused("{pp: 4, dp: 4, preset: ddp, schedule: {kind: zb_h1}}", "without layers");
 }
 
 TEST(ResolveExperts, MegatronSharesThemOverTp) {

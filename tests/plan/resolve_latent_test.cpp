@@ -18,11 +18,11 @@ constexpr const char* kLatent =
 std::string refusal(const std::string& plan, const std::string& model) {
   const std::string text = fmt::format(
       "id: x\n"
-      "model: {{layers: 4, hidden: 64, heads: 8, ffn: 128, vocab: 256, activation: swiglu{}}}\n"
+      "model: {{layers: 4, heads: 8, ffn: 128, vocab: 256, activation: swiglu{}{}}}\n"
       "cluster: {{device: h100-sxm-80gb, nodes: 1, devices_per_node: 8}}\n"
       "batch: {{global: 8, micro: 1, sequence: 64}}\n"
       "plan: {}\n",
-      model, plan);
+      model.find("hidden") == std::string::npos ? ", hidden: 64" : "", model, plan);
   try {
     resolve(load_scenarios_text(text, "x.yaml").scenarios.at(0));
   } catch (const InputError& e) {
@@ -47,6 +47,8 @@ TEST(ResolveLatent, RefusesByName) {
   expect_refused("{tp: 8}", latent + ", bias: true", "no biases");
   expect_refused("{tp: 8}", latent + ", position: learned", "rotates a part of its heads");
   expect_refused("{tp: 8, attention: unfused}", latent, "fused attention alone");
+  expect_refused("{tp: 8}", latent + ", head_dim: 16", "states its own widths");
+  expect_refused("{tp: 8}", latent + ", kv_heads: 2", "keys and values of its own");
   expect_refused("{cp: 2, dp: 4}", latent, "context-parallel ranks is not built");
   expect_refused("{tp: 8}",
                  ", mla: {q_lora_rank: 8, kv_lora_rank: 8, qk_nope_head_dim: 8, "
@@ -60,6 +62,8 @@ TEST(ResolveLatent, PredictionsNeedWholeWeightsAndTheirOwnStage) {
   expect_refused("{dp: 8, preset: fsdp2}", ", mtp_layers: 1", "with sharded weights");
   expect_refused("{pp: 2, dp: 4, schedule: {kind: zb_v}}", ", mtp_layers: 1",
                  "a weight that both use");
+  expect_refused("{tp: 8}", ", head_dim: 8, hidden: 60, mtp_layers: 1",
+                 "which tp = 8 does not divide");
 }
 
 }  // namespace

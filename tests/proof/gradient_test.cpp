@@ -74,6 +74,12 @@ TEST(OneDevice, GradientsOfLatentAttention) {
   expect_gradients(toy_latent());
 }
 
+TEST(OneDevice, GradientsOfHeadNormsAndQkvBiases) {
+  Scenario s = toy_head_norms();
+  s.model.qkv_bias = true;
+  expect_gradients(s);
+}
+
 TEST(OneDevice, GradientsOfMultiTokenPrediction) {
   Scenario s = toy_prediction();
   s.model.mtp_layers = 2;

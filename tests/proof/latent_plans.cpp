@@ -24,6 +24,7 @@ void with_experts(Scenario& s) {
 Scenario toy_latent() {
   Scenario s = toy_llama();
   s.model.kv_heads = s.model.heads;
+  s.model.head_dim = 6;
   s.model.mla = MlaShape{.q_lora_rank = 6,
                          .kv_lora_rank = 8,
                          .qk_nope_head_dim = 4,
@@ -32,9 +33,49 @@ Scenario toy_latent() {
   return s;
 }
 
+Scenario toy_head_norms() {
+  Scenario s = toy_llama();
+  s.model.qk_norm = true;
+  return s;
+}
+
 // A list is as long as what it lists.
 std::vector<PlanCase> latent_plans() {  // NOLINT(readability-function-size)
   return {
+      {"head_norms_micro2", toy_head_norms, [](Scenario& s) { s.batch.micro = 2; }},
+      {"head_norms_tp2", toy_head_norms, [](Scenario& s) { s.plan.tp = 2; }},
+      {"head_norms_tp2_sp_pp2_dp2_zero1", toy_head_norms,
+       [](Scenario& s) {
+         s.plan.tp = s.plan.pp = 2;
+         s.plan.dp = 2;
+         s.plan.sequence_parallel = true;
+         s.plan.sharding.kind = ShardingKind::zero1;
+       }},
+      {"head_norms_tp2_fsdp2", toy_head_norms,
+       [](Scenario& s) {
+         s.plan.tp = s.plan.cp = 2;
+         s.plan.dp = 2;
+         s.plan.sequence_parallel = true;
+         s.plan.preset = Preset::fsdp2;
+       }},
+      {"head_norms_zb_h1_recompute", toy_head_norms,
+       [](Scenario& s) {
+         s.plan.tp = s.plan.pp = 2;
+         s.plan.schedule.kind = ScheduleKind::zb_h1;
+         selective(s, {M::attention});
+       }},
+      {"head_norms_full_recompute", toy_head_norms,
+       [](Scenario& s) {
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+         s.plan.recompute.kind = RecomputeKind::full;
+       }},
+      {"qkv_bias_tp2_sp", toy_llama,  // Qwen2
+       [](Scenario& s) {
+         s.model.qkv_bias = true;
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+       }},
       {"latent_micro2", toy_latent, [](Scenario& s) { s.batch.micro = 2; }},
       {"latent_tp2", toy_latent, [](Scenario& s) { s.plan.tp = 2; }},
       {"latent_tp4_sp", toy_latent,
@@ -76,6 +117,20 @@ std::vector<PlanCase> latent_plans() {  // NOLINT(readability-function-size)
          s.plan.tp = 2;
          s.plan.sequence_parallel = true;
          selective(s, {M::mla_up_proj});
+       }},
+      {"latent_direct_query_tp2_sp_recompute_up", toy_latent,
+       [](Scenario& s) {
+         s.model.mla->q_lora_rank = 0;
+         s.plan.tp = 2;
+         s.plan.sequence_parallel = true;
+         selective(s, {M::mla_up_proj});
+       }},
+      {"latent_layernorm_experts_fsdp2", toy_latent,  // most parameters in one unit
+       [](Scenario& s) {
+         with_experts(s);
+         s.model.norm = NormKind::layernorm;
+         s.plan.dp = 2;
+         s.plan.preset = Preset::fsdp2;
        }},
       {"latent_recompute_up_core_norm", toy_latent,
        [](Scenario& s) {

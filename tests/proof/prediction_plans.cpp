@@ -132,6 +132,12 @@ std::vector<PlanCase> prediction_plans() {  // NOLINT(readability-function-size)
          s.plan.schedule = {.kind = ScheduleKind::interleaved_1f1b, .virtual_stages = 2};
          zero1(s);
        }},
+      {"mtp_tp2_pp2_fp8_delayed", toy_prediction,
+       [](Scenario& s) {
+         megatron(s);
+         degrees(s, 2, 2, 1);
+         s.plan.precision = {.compute = Dtype::fp8, .fp8_recipe = ScalingRecipe::delayed};
+       }},
       {"mtp_tp2_sp_fp8_blockwise", toy_prediction,
        [](Scenario& s) {
          megatron(s);
