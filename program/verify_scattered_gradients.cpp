@@ -145,7 +145,10 @@ class ScatteredGradients {
       if (writes_.contains(out) && op.phase != Phase::optimizer) {
         if (!has(root(op, 0), State::reduced))
           v.add(place_text(program_, at) + ": adds what is not reduced over the whole dp group");
-        written(out, count);
+        // What was reduced is divided in place: no other gradient.
+        const bool divides =
+            program_.shapes[op.shape].kernel == Kernel::scale && root(op, 0) == out;
+        if (!divides) written(out, count);
       } else if (passes_on) {
         states_[out] = State::reduced;
       } else if ((is_passing(out) || is_kept(out)) &&

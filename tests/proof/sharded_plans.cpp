@@ -182,6 +182,12 @@ std::vector<PlanCase> sharded_plans() {
          s.plan.precision.params = Dtype::bf16;
          s.plan.precision.master = Dtype::none;
        }},
+      {"dp4_fsdp2_fp16_shards", toy_llama,  // reduced into a shard of the reductions' type
+       [](Scenario& s) {
+         s.plan.dp = 4;
+         s.plan.preset = Preset::fsdp2;
+         s.plan.precision = {.compute = Dtype::fp16, .params = Dtype::fp16, .grads = Dtype::fp16};
+       }},
       {"dp2_fsdp2_sgd", toy_gpt,
        [](Scenario& s) {
          fsdp2(s, 2);
