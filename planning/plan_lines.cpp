@@ -15,10 +15,18 @@ std::string schedule_text(const ResolvedPlan& p) {
   return text + (p.overlap_pp ? ", transfers overlapped" : ", transfers blocking");
 }
 
+std::string tp_text(const ResolvedPlan& p) {
+  std::string text = fmt::format("tp {}", p.tp);
+  if (p.sequence_parallel) text += " + sequence parallel";
+  return text + (p.overlap_tp ? ", products beside its transfers" : "");
+}
+
 std::string plan_text(const ResolvedPlan& p) {
-  std::string text =
-      fmt::format("tp {}{}, pp {}{}, dp {}", p.tp,
-                  p.sequence_parallel ? " + sequence parallel" : "", p.pp, schedule_text(p), p.dp);
+  std::string text = fmt::format("{}, pp {}{}, ", tp_text(p), p.pp, schedule_text(p));
+  if (p.cp > 1) text += fmt::format("cp {} {}, ", p.cp, value_name(p.cp_kind));
+  text += fmt::format("dp {}", p.dp);
+  if (p.ep > 1) text += fmt::format(", ep {}", p.ep);
+  if (p.etp > 1) text += fmt::format(", etp {}", p.etp);
   if (p.sharding != ShardingKind::none) text += ", " + value_name(p.sharding);
   if (p.recompute != RecomputeKind::none) {
     text += ", recompute " + (p.recompute == RecomputeKind::full ? std::string("full")
@@ -32,13 +40,25 @@ std::string plan_text(const ResolvedPlan& p) {
 
 }  // namespace
 
+namespace {
+
+std::string model_text(const Model& m, const ResolvedPlan& p) {
+  std::string text = fmt::format("{}: {} layers, hidden {}, ", m.name.empty() ? "model" : m.name,
+                                 m.layers, m.hidden);
+  if (!m.moe || m.moe->dense_layers > 0 || m.moe->every > 1) text += fmt::format("ffn {}, ", m.ffn);
+  if (m.moe)
+    text += fmt::format("{} experts of {}, {} a token, ", m.moe->experts, m.moe->ffn, m.moe->top_k);
+  text += m.mla ? fmt::format("{} heads (latent {}), ", m.heads, m.mla->kv_lora_rank)
+                : fmt::format("{} heads ({} kv), ", m.heads, m.kv_heads);
+  if (m.mtp_layers > 0) text += fmt::format("{} more predicted, ", m.mtp_layers);
+  return text + fmt::format("vocabulary {} (padded {})", m.vocab, p.vocab_padded);
+}
+
+}  // namespace
+
 void fill_plan_lines(StepReport& report, const ResolvedScenario& r) {
   const Scenario& s = r.scenario;
-  const Model& m = s.model;
-  report.model_line =
-      fmt::format("{}: {} layers, hidden {}, ffn {}, {} heads ({} kv), vocabulary {} (padded {})",
-                  m.name.empty() ? "model" : m.name, m.layers, m.hidden, m.ffn, m.heads, m.kv_heads,
-                  m.vocab, r.plan.vocab_padded);
+  report.model_line = model_text(s.model, r.plan);
   report.cluster_line = fmt::format("{} x {} ({} a node)", s.cluster.devices(), s.cluster.device,
                                     s.cluster.devices_per_node);
   if (s.cluster.network) {
