@@ -136,7 +136,12 @@ RankStep DeviceRank<T>::run_step(int step, const StepClock& clock) {
   used_weights_.clear();
   progress_.step = step;
   blocks_.take_peak();
-  issue_step(step);
+  try {
+    issue_step(step);
+  } catch (...) {
+    device_.synchronize();  // tasks under way refer to this step's clock and result
+    throw;
+  }
   device_.synchronize();
   result.end = clock.now();
   if (failed_) throw ExecutionError(failure_);
