@@ -35,7 +35,7 @@ plan: {{preset: none, {}}}
 
 /// Beside the widths of attention: two norms (input kept, output kept), the MLP, log(sum(exp)) of
 /// every row, reciprocal deviations of four norms.
-constexpr std::int64_t kOther = kT * (2 * (4 * kH + 3 * kFfn) + 4 * kHeads + 4 * 4);
+constexpr std::int64_t kOther = kT * (2 * (4 * kH + 3 * kFfn) + 4 * kHeads + std::int64_t{4} * 4);
 
 TEST(LatentAttention, BytesKept) {
   // The latents, raw and normed, then queries, keys and values of all heads, and the context.
@@ -48,7 +48,7 @@ TEST(LatentAttention, BytesKept) {
 TEST(LatentAttention, RecomputedUpProjectionsKeepLatentsAndTheSharedKey) {
   const Program program = lowered("tp: 1, recompute: {kind: selective, modules: [mla_up_proj]}");
   // Norms are made again with the projections: their deviations are not kept.
-  const std::int64_t deviations = 2 * 4;
+  const std::int64_t deviations = std::int64_t{2} * 4;
   EXPECT_EQ(kOther + kT * (2 * (kQuery + kKv + kRope + kValueWidth) - deviations),
             saved_layer_bytes(program.roles[0], 0, NormStats::counted));
 }
@@ -111,7 +111,8 @@ TEST(LatentAttention, ParametersOfDeepSeekV3) {
   const Scenario s = scenario_of(
       "id: deepseek\nmodel: deepseek-v3\ncluster: {device: h100-sxm-80gb, devices_per_node: 1, "
       "nodes: 1}\nbatch: {global: 1, micro: 1, sequence: 64}\nplan: {preset: none}\n");
-  EXPECT_EQ(count.total() + count.mtp - 58 * 256 - 256, parameters_of(lower(resolve(s))));
+  EXPECT_EQ(count.total() + count.mtp - std::int64_t{58 + 1} * 256,
+            parameters_of(lower(resolve(s))));
 }
 
 /// Of Qwen3-30B's attention, with a narrow MLP.
@@ -131,19 +132,21 @@ plan: {{preset: none}}
 }
 
 TEST(HeadNorms, ParametersAndBytesKept) {
-  const std::int64_t q = 32 * 128, kv = 4 * 128;
+  const std::int64_t q = std::int64_t{32} * 128, kv = std::int64_t{4} * 128;
   const Program plain = with_head_norms("megatron-core", false);
   const Program normed = with_head_norms("megatron-core", true);
-  EXPECT_EQ(parameters_of(plain) + 2 * 2 * 128, parameters_of(normed));
+  EXPECT_EQ(parameters_of(plain) + std::int64_t{2} * 2 * 128, parameters_of(normed));
   const auto saved = [](const Program& p) {
     return saved_layer_bytes(p.roles[0], 0, NormStats::counted);
   };
   // The product's output, which the values keep alive; copied query and key heads, and what
   // attention reads; a deviation for every head.
-  EXPECT_EQ(saved(plain) + kT * (2 * (q + kv) + 2 * (q + 2 * kv) + 4 * (32 + 4)), saved(normed));
+  EXPECT_EQ(saved(plain) + kT * (2 * (q + kv) + 2 * (q + 2 * kv) + std::int64_t{4} * (32 + 4)),
+            saved(normed));
   // Three products' outputs: query and key heads as they are, and what attention reads.
-  EXPECT_EQ(saved(with_head_norms("pytorch", false)) + kT * (2 * (q + kv) + 4 * (32 + 4)),
-            saved(with_head_norms("pytorch", true)));
+  EXPECT_EQ(
+      saved(with_head_norms("pytorch", false)) + kT * (2 * (q + kv) + std::int64_t{4} * (32 + 4)),
+      saved(with_head_norms("pytorch", true)));
 }
 
 TEST(TokenPrediction, LossesWeighATenthTogether) {

@@ -86,7 +86,7 @@ TEST(Precision, TensorwiseOperandsAreReadTwice) {
   const std::int64_t gradients = kTokens * (qkv + kHidden + 2 * kFfn + kHidden);
   const std::int64_t weights = kHidden * (qkv + kHidden + 3 * kFfn);
   const std::int64_t elements = inputs + gradients + weights;
-  constexpr std::int64_t kAmaxes = 12 * 4;
+  constexpr std::int64_t kAmaxes = std::int64_t{12} * 4;
   expect_exact("amax pass", 2 * elements + kAmaxes, traffic(program, Kernel::amax));
   expect_exact("quantise", 4 * elements + kAmaxes, traffic(program, Kernel::quantize));
 }
@@ -98,7 +98,7 @@ TEST(Precision, DelayedOperandsAreReadOnce) {
   const std::int64_t inputs = kTokens * (3 * kHidden + kFfn);
   const std::int64_t gradients = kTokens * (qkv + kHidden + 2 * kFfn + kHidden);
   const std::int64_t weights = kHidden * (qkv + kHidden + 3 * kFfn);
-  constexpr std::int64_t kAmaxes = 12 * 4;
+  constexpr std::int64_t kAmaxes = std::int64_t{12} * 4;
   expect_exact("no amax pass", 0, traffic(program, Kernel::amax));
   expect_exact("quantise", 4 * (inputs + gradients + weights) - 2 * kTokens * 2 * kHidden + kAmaxes,
                traffic(program, Kernel::quantize));
@@ -141,7 +141,7 @@ TEST(ChunkedLoss, ChunksHoldAsMuchAsTheInput) {
   expect_exact("rows", 256, chunk_rows(kTokens, kVocabulary, kHidden));
   const Program program = program_of({.plan = "logits: {cross_entropy: chunked}"});
   const Role& role = program.roles[0];
-  expect_exact("logits of a chunk", 2 * 256 * kVocabulary,
+  expect_exact("logits of a chunk", std::int64_t{2} * 256 * kVocabulary,
                bytes_named(role, program, "logits_chunk"));
   expect_exact("input gradient", 2 * kTokens * kHidden,
                bytes_named(role, program, "head_input_grad"));
