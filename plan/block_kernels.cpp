@@ -1,5 +1,7 @@
 #include "plan/block_kernels.h"
 
+#include "plan/columns.h"
+
 namespace windtunnel {
 
 namespace {
@@ -35,23 +37,15 @@ void block_backward(RoleDraft& d, const LayerSizes& z, const BlockAttentionGrad&
 }
 
 SlotId take_keys(RoleDraft& d, const LayerSizes& z, SlotId qkv) {
-  const std::int64_t columns = z.qkv - z.query;
-  const SlotId kv = d.tensor("kv", z.rows * columns, z.act);
-  d.kernel({.kernel = Kernel::columns_to_blocks,
-            .dims = {z.rows, z.qkv, columns, z.query, 1},
-            .module = Module::core_attention,
-            .extra_bytes = d.slot(kv).bytes() - d.slot(qkv).bytes()},  // reads no queries
-           {qkv}, {kv});
-  return kv;
+  return take_columns(
+      d, qkv, {.rows = z.rows, .width = z.qkv, .offset = z.query, .columns = z.qkv - z.query}, "kv",
+      Module::core_attention);
 }
 
 SlotId join_gradients(RoleDraft& d, const LayerSizes& z, const BlockGradients& grads) {
-  const SlotId dqkv = d.tensor("dqkv", z.rows * z.qkv, z.act);
-  d.kernel({.kernel = Kernel::blocks_to_columns,
-            .dims = {z.rows, z.qkv, 1},
-            .module = Module::core_attention},
-           {grads.dq, grads.dkv}, {dqkv});
-  return dqkv;
+  return join_columns(
+      d, {grads.dq, grads.dkv},
+      {.rows = z.rows, .width = z.qkv, .name = "dqkv", .module = Module::core_attention});
 }
 
 }  // namespace windtunnel

@@ -65,7 +65,7 @@ void ChunkDraft::declare_head() {
   } else if (d_.copies_word_embedding()) {
     word = declare_word_embedding(d_, parameters_, WordEmbedding::copy);
   }
-  for (int depth = 1; depth <= prediction_depths(d_, true); ++depth) {
+  for (int depth = 1; depth <= d_.model().mtp_layers; ++depth) {
     const int index = place_.first_layer_in_stage + c.layer_end - c.layer_begin + depth - 1;
     predictions_.push_back(std::make_unique<TokenPrediction>(d_, parameters_, depth, index));
     predictions_.back()->declare_parameters(*word);
@@ -182,9 +182,10 @@ void ChunkDraft::draft_head(SlotId hidden, SlotId loss) {
 
 /// The same backwards. A depth's hidden state has the gradients of its loss and of the next depth.
 SlotId ChunkDraft::draft_head_backward() {
-  std::vector<SlotId> grads{head_->backward_loss()};
+  std::vector<SlotId> grads(predictions_.size() + 1);  // of the hidden states, by depth
+  grads[0] = head_->backward_loss();
   for (std::size_t i = predictions_.size(); i-- > 0;)
-    grads.insert(grads.begin() + 1, predictions_[i]->backward_loss());
+    grads[i + 1] = predictions_[i]->backward_loss();
   begin_amaxes(d_, "amaxes_predictions_backward", predictions_.size());
   for (std::size_t i = predictions_.size(); i-- > 0;) {
     const SlotId before = predictions_[i]->backward(grads[i + 1]);

@@ -8,6 +8,7 @@
 // get_query_key_value_tensors). Where they are three products' outputs (`rules.separate_qkv`)
 // nothing is copied. Attention reads three tensors; here one, joined at no cost.
 
+#include "plan/columns.h"
 #include "plan/elementwise.h"
 #include "plan/layer_sizes.h"
 
@@ -24,22 +25,27 @@ class HeadNorms {
   SlotId backward(SlotId dqkv);
 
  private:
+  /// Of the heads in a row of qkv.
+  struct Columns {
+    const char* name = "";
+    std::int64_t offset = 0, count = 0;
+  };
   struct Heads {
-    const char* name;
-    std::int64_t offset = 0, columns = 0;  // of the heads in a row of qkv
+    Columns columns;
     ParameterId weight = 0;
     SlotId raw = kNone;
     NormResult normed;
   };
-  SlotId columns_of(SlotId qkv, const char* name, const Heads& heads, bool copied);
-  SlotId joined(SlotId q, SlotId k, SlotId v, const char* name, bool copied);
-  Heads values() const;
+  SlotId taken(SlotId qkv, const Columns& columns, ColumnMove move);
+  SlotId joined(const OperandList& qkv, std::string_view name, ColumnMove move);
+  ColumnMove by_stack() const;
 
   RoleDraft& d_;
   ChunkParameters& params_;
   LayerSizes z_;
   int layer_;
   Heads q_, k_;
+  Columns v_;
   SlotId qkv_ = kNone;
 };
 

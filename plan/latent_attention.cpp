@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "plan/columns.h"
 #include "plan/elementwise.h"
 
 namespace windtunnel {
@@ -77,9 +78,9 @@ SlotId LatentAttention::forward(SlotId x) {
   read(x);
   if (has_query_latent()) q_.raw = local_forward(d_, params_, q_down(), q_input_, "q_latent");
   const SlotId down = local_forward(d_, params_, kv_down(), kv_input_, "kv_down");
-  kv_.raw = columns_of(down, 0, shape_.kv_lora_rank, "kv_latent");
+  kv_.raw = down_columns(down, 0, shape_.kv_lora_rank, "kv_latent");
   rope_keys_ = gather_rows(
-      d_, z_, columns_of(down, shape_.kv_lora_rank, shape_.qk_rope_head_dim, "rope_key"),
+      d_, z_, down_columns(down, shape_.kv_lora_rank, shape_.qk_rope_head_dim, "rope_key"),
       shape_.qk_rope_head_dim);
   return project_up();
 }
@@ -157,11 +158,11 @@ SlotId LatentAttention::backward(SlotId dheads) {
           ? norm_back(q_up(), q_norm_, q_, dq)
           : column_backward(d_, params_, z_, q_up(),
                             {.output_grad = dq, .input = q_.up, .grad_made_by = MadeBy::other});
-  const SlotId down = d_.tensor("dkv_down", z_.norm_rows * kv_down().out, z_.act);
-  d_.kernel({.kernel = Kernel::blocks_to_columns,
-             .dims = {z_.norm_rows, kv_down().out, 1},
-             .module = Module::attention},
-            {dkv_latent, reduce_rows(d_, z_, drope, rope)}, {down});
+  const SlotId down = join_columns(d_, {dkv_latent, reduce_rows(d_, z_, drope, rope)},
+                                   {.rows = z_.norm_rows,
+                                    .width = kv_down().out,
+                                    .name = "dkv_down",
+                                    .module = Module::attention});
   const SlotId dx =
       local_backward(d_, params_, kv_down(), {.output_grad = down, .input = kv_input_});
   const SlotId other =
@@ -173,16 +174,13 @@ SlotId LatentAttention::backward(SlotId dheads) {
   return dx;
 }
 
-/// Columns [offset, offset + columns) of x.
-SlotId LatentAttention::columns_of(SlotId x, std::int64_t offset, std::int64_t columns,
-                                   std::string_view name) {
-  const SlotId y = d_.tensor(name, z_.norm_rows * columns, z_.act);
-  d_.kernel({.kernel = Kernel::columns_to_blocks,
-             .dims = {z_.norm_rows, kv_down().out, columns, offset, 1},
-             .module = Module::attention,
-             .extra_bytes = d_.slot(y).bytes() - d_.slot(x).bytes()},  // reads these columns alone
-            {x}, {y});
-  return y;
+/// Of what the projection of keys and values down made.
+SlotId LatentAttention::down_columns(SlotId down, std::int64_t offset, std::int64_t columns,
+                                     std::string_view name) {
+  return take_columns(
+      d_, down,
+      {.rows = z_.norm_rows, .width = kv_down().out, .offset = offset, .columns = columns}, name,
+      Module::attention);
 }
 
 }  // namespace windtunnel

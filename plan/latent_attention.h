@@ -40,7 +40,8 @@ class LatentAttention {
   Linear kv_up() const;
   void norm(const Linear& up, ParameterId weight, Latent& latent, std::string_view name);
   SlotId norm_back(const Linear& up, ParameterId weight, const Latent& latent, SlotId dheads);
-  SlotId columns_of(SlotId x, std::int64_t offset, std::int64_t columns, std::string_view name);
+  SlotId down_columns(SlotId down, std::int64_t offset, std::int64_t columns,
+                      std::string_view name);
   KernelSpec heads_spec(Kernel kernel) const;
 
   RoleDraft& d_;

@@ -350,11 +350,8 @@ SlotId HeadEnd::logits_gradient() {
 SlotId HeadEnd::backward_loss() {
   if (d_.plan().cross_entropy == CrossEntropyKind::chunked) return chunked_.backward(head());
   SlotId dlogits = logits_gradient();
-  if (blocks() > 1) {  // this rank's part of the gathered gradient
-    const std::int64_t part = z_.rows * head().out;
-    dlogits = d_.view(dlogits, "dlogits_part", 0, part);
-    d_.slot(dlogits).tp_stride = part;
-  }
+  // This rank's part of the gathered gradient.
+  if (blocks() > 1) dlogits = d_.tp_part(dlogits, "dlogits_part");
   return column_backward(d_, params_, z_, head(),
                          {.output_grad = dlogits, .input = input_to_head_});
 }

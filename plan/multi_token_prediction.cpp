@@ -1,10 +1,8 @@
 #include "plan/multi_token_prediction.h"
 
-namespace windtunnel {
+#include "plan/columns.h"
 
-int prediction_depths(const RoleDraft& d, bool has_head) {
-  return has_head ? static_cast<int>(d.model().mtp_layers) : 0;
-}
+namespace windtunnel {
 
 namespace {
 
@@ -77,12 +75,11 @@ SlotId TokenPrediction::forward(SlotId hidden) {
                                .weight = hidden_norm_weight_,
                                .bias = hidden_norm_bias_,
                                .name = "hidden_norm"});
-  const std::int64_t width = projection().in;
-  const SlotId joined = d_.tensor("joined", z_.norm_rows * width, z_.act);
-  d_.kernel({.kernel = Kernel::blocks_to_columns,
-             .dims = {z_.norm_rows, width, 1},
-             .module = Module::embedding},
-            {embedded_norm_.output, hidden_norm_.output}, {joined});
+  const SlotId joined = join_columns(d_, {embedded_norm_.output, hidden_norm_.output},
+                                     {.rows = z_.norm_rows,
+                                      .width = projection().in,
+                                      .name = "joined",
+                                      .module = Module::embedding});
   joined_ = column_input(d_, z_, projection(), joined, MadeBy::other);
   const SlotId x = gather_columns(linear_forward(d_, params_, projection(), joined_, "projected"));
   const SlotId y = transformer_.forward(x);
@@ -135,13 +132,10 @@ SlotId TokenPrediction::backward(SlotId dhidden) {
   const SlotId djoined = column_backward(d_, params_, z_, projection(),
                                          {.output_grad = own_columns(dx), .input = joined_});
   const auto half = [&](std::int64_t offset, std::string_view name) {
-    const SlotId part = d_.tensor(name, z_.norm_rows * z_.hidden, z_.act);
-    d_.kernel({.kernel = Kernel::columns_to_blocks,
-               .dims = {z_.norm_rows, 2 * z_.hidden, z_.hidden, offset, 1},
-               .module = Module::embedding,
-               .extra_bytes = d_.slot(part).bytes() - d_.slot(djoined).bytes()},
-              {djoined}, {part});
-    return part;
+    return take_columns(
+        d_, djoined,
+        {.rows = z_.norm_rows, .width = projection().in, .offset = offset, .columns = z_.hidden},
+        name, Module::embedding);
   };
   const SlotId dembedded_norm = half(0, "dembedding_norm");
   const SlotId dhidden_norm = half(z_.hidden, "dhidden_norm");

@@ -17,9 +17,6 @@
 
 namespace windtunnel {
 
-/// Depths of this model's multi-token prediction that a chunk runs: all, or none.
-int prediction_depths(const RoleDraft& draft, bool has_head);
-
 class TokenPrediction {
  public:
   /// `depth` from 1 to D; `index_in_stage`: of its layer, for `recompute.layers`.

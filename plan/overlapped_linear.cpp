@@ -11,15 +11,6 @@ bool pulls(const RoleDraft& d) {
   return d.rules().tp_overlap == TpOverlap::symmetric_memory;
 }
 
-/// The rows of the rank `back` places before this one, around the group.
-SlotId rows_of(RoleDraft& d, SlotId whole, std::string_view name, int back) {
-  const std::int64_t n = d.slot(whole).elements / d.plan().tp;
-  const SlotId part = d.view(whole, name, 0, n);
-  d.slot(part).tp_stride = n;
-  d.slot(part).tp_back = back;
-  return part;
-}
-
 SlotId copy_of(RoleDraft& d, SlotId from, SlotId to, Module module) {
   d.kernel({.kernel = Kernel::copy, .dims = {d.slot(from).elements}, .module = module}, {from},
            {to});
@@ -76,7 +67,7 @@ void multiply_as_they_come(RoleDraft& d, const Gathering& g,
     const bool last = i + 1 == ranks;
     std::uint32_t arrived = kNone;
     if (!last) {
-      next.received = rows_of(d, g.full, "rows_received", next_back);
+      next.received = d.tp_part(g.full, "rows_received", next_back);
       next.distance = pulls(d) ? next_back : 1;
       shift(d, next);
       arrived = recorded(d, "rows_arrived");
@@ -183,7 +174,7 @@ class PartialSums {
   SlotId product_for(int back) {
     ProductOperands o = whole_;
     o.turns = d_.plan().tp;
-    o.left = rows_of(d_, whole_.left, "rows_part", back);
+    o.left = d_.tp_part(whole_.left, "rows_part", back);
     const SlotId out = d_.tensor(name_, n_, type_);
     forward_product(d_, l_, o, out);
     return out;
@@ -220,7 +211,7 @@ struct GradientBuffers {
 
 QuantizedOperand own_rows(RoleDraft& d, const Linear& l, SlotId output_grad,
                           const GradientBuffers& buffers) {
-  const SlotId own = rows_of(d, buffers.rows, "rows_part", 0);
+  const SlotId own = d.tp_part(buffers.rows, "rows_part", 0);
   if (!l.quantized) return {.rows = copy_of(d, output_grad, own, l.module)};
   const QuantizedOperand dc =
       quantize(d, {.source = output_grad,
@@ -258,10 +249,10 @@ SlotId gathered_forward(RoleDraft& d, ChunkParameters& p, const Linear& l, const
   multiply_as_they_come(d, {.own = own, .full = a.full, .module = l.module},
                         [&](int back, SlotId part) {
                           o.left = part;
-                          forward_product(d, l, o, rows_of(d, c, name, back));
+                          forward_product(d, l, o, d.tp_part(c, name, back));
                         });
   if (d.rules().keep_gathered_input && !l.quantized)
-    copy_of(d, own, rows_of(d, a.full, "rows_part", 0), l.module);
+    copy_of(d, own, d.tp_part(a.full, "rows_part", 0), l.module);
   return c;
 }
 
@@ -292,7 +283,7 @@ GatheredBackward gathered_backward(RoleDraft& d, ChunkParameters& p, const Layer
   multiply_as_they_come(
       d, {.own = dc.rows, .full = full.rows, .module = l.module}, [&](int back, SlotId part) {
         o.left = part;
-        input_gradient_product(d, l, o, rows_of(d, result.input_grad, "dgrad_part", back));
+        input_gradient_product(d, l, o, d.tp_part(result.input_grad, "dgrad_part", back));
       });
   if (gathers_both) {
     gather_columns(d, l, dc.columns, full.columns);

@@ -112,10 +112,11 @@ SlotId RoleDraft::view(SlotId parent, std::string_view name, std::int64_t offset
   return static_cast<SlotId>(role.slots.size() - 1);
 }
 
-SlotId RoleDraft::tp_part(SlotId whole, std::string_view name) {
+SlotId RoleDraft::tp_part(SlotId whole, std::string_view name, int back) {
   const std::int64_t n = slot(whole).elements / plan().tp;
   const SlotId part = view(whole, name, 0, n);
   slot(part).tp_stride = n;
+  slot(part).tp_back = back;
   return part;
 }
 

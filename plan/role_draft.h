@@ -69,8 +69,8 @@ class RoleDraft {
   void take(SlotId slot, When when);
   void give_back(SlotId slot, When when);
   SlotId view(SlotId parent, std::string_view name, std::int64_t offset, std::int64_t elements);
-  /// This tp rank's equal part of rows.
-  SlotId tp_part(SlotId whole, std::string_view name);
+  /// The equal part of rows of the tp rank `back` places before this one, around the group.
+  SlotId tp_part(SlotId whole, std::string_view name, int back = 0);
   /// This rank's of `ways` equal parts, whose ranks are `step` replica places apart.
   SlotId dp_part(SlotId whole, std::string_view name, int ways, int step = 1);
 
