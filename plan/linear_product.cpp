@@ -89,8 +89,9 @@ ProductOperands forward_operands(RoleDraft& d, ChunkParameters& p, const Linear&
   return o;
 }
 
-ProductOperands backward_operands(RoleDraft& d, ChunkParameters& p, const Linear& l) {
-  if (!l.quantized) return {.right = p.slots(l.weight).weight, .scales = {}};
+ProductOperands input_gradient_operands(RoleDraft& d, ChunkParameters& p, const Linear& l,
+                                        const QuantizedOperand& dc) {
+  if (!l.quantized) return {.left = dc.rows, .right = p.slots(l.weight).weight, .scales = {}};
   QuantizedOperand& w = p.quantized(l.weight);
   if (!keeps_quantized_weights(d)) {
     QuantizeRequest q = request_of(l, p.slots(l.weight).weight, OperandRole::weight);
@@ -100,8 +101,17 @@ ProductOperands backward_operands(RoleDraft& d, ChunkParameters& p, const Linear
     w.columns = again.columns;
     w.column_scales = again.column_scales;
   }
-  ProductOperands o{.right = w.columns, .scales = {}};
+  ProductOperands o{.left = dc.rows, .right = w.columns, .scales = {}};
   add_scales(o, w.column_scales);
+  add_scales(o, dc.row_scales);
+  return o;
+}
+
+ProductOperands weight_gradient_operands(const QuantizedOperand& dc, const LinearInput& input,
+                                         SlotId rows) {
+  ProductOperands o{.left = dc.columns, .right = rows, .scales = {}};
+  add_scales(o, dc.column_scales);
+  add_scales(o, input.quantized.column_scales);
   return o;
 }
 
@@ -221,14 +231,8 @@ SlotId local_backward(RoleDraft& d, ChunkParameters& p, const Linear& l, const L
     q.made_by = in.grad_made_by;
     dc = quantize(d, q);
   }
-  ProductOperands of_input = backward_operands(d, p, l);
-  of_input.left = dc.rows;
-  add_scales(of_input, dc.row_scales);
-  const SlotId da = input_gradient(d, l, of_input);
-  ProductOperands of_weight{.left = dc.columns, .right = in.input.for_weight(l), .scales = {}};
-  add_scales(of_weight, dc.column_scales);
-  add_scales(of_weight, in.input.quantized.column_scales);
-  weight_gradient(d, p, l, of_weight);
+  const SlotId da = input_gradient(d, l, input_gradient_operands(d, p, l, dc));
+  weight_gradient(d, p, l, weight_gradient_operands(dc, in.input, in.input.for_weight(l)));
   return da;
 }
 

@@ -49,8 +49,12 @@ void add_scales(ProductOperands& operands, SlotId scales);
 /// The weight and bias that forward multiplies; the weight quantised where the products are. The
 /// left operand is the caller's.
 ProductOperands forward_operands(RoleDraft& d, ChunkParameters& p, const Linear& linear);
-/// The weight that the input gradient multiplies.
-ProductOperands backward_operands(RoleDraft& d, ChunkParameters& p, const Linear& linear);
+/// What the input gradient multiplies: the output gradient `dc` and the weight.
+ProductOperands input_gradient_operands(RoleDraft& d, ChunkParameters& p, const Linear& linear,
+                                        const QuantizedOperand& dc);
+/// What the weight gradient multiplies: `dc` and `rows` (R, K) of the input that forward read.
+ProductOperands weight_gradient_operands(const QuantizedOperand& dc, const LinearInput& input,
+                                         SlotId rows);
 
 /// left (R, K), right (W, K) -> out (R, W); of groups, each.
 void forward_product(RoleDraft& d, const Linear& linear, const ProductOperands& o, SlotId out);

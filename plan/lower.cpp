@@ -52,7 +52,6 @@ void add_expert_comms(ProgramWriter& w, const ResolvedPlan& p) {
 
 void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
   const ResolvedPlan& p = s.plan;
-  const bool copies = s.scenario.model.tied_embeddings || s.scenario.model.mtp_layers > 0;
   if (p.tp > 1) w.add_comm({.name = "tp", .axes = kAxisTp});
   if (p.cp > 1) w.add_comm({.name = "cp", .axes = kAxisCp});
   if (p.cp_heads > 1 && p.cp_heads < p.cp) {
@@ -64,7 +63,7 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
   if (p.replica_ranks() > 1) w.add_comm({.name = "dp", .axes = replicas});
   if (p.pp > 1) w.add_comm({.name = "pp_fwd", .axes = kAxisPp});
   if (p.pp > 1) w.add_comm({.name = "pp_bwd", .axes = kAxisPp});
-  if (p.pp > 1 && copies)
+  if (p.pp > 1 && s.scenario.model.ends_share_word_embedding())
     w.add_comm({.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true});
   if (p.tp * p.pp > 1) w.add_comm({.name = "model", .axes = kAxisTp | kAxisPp});
   if (p.ep > 1) add_expert_comms(w, p);

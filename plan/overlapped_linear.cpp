@@ -272,8 +272,7 @@ GatheredBackward gathered_backward(RoleDraft& d, ChunkParameters& p, const Layer
   const GradientBuffers full{.rows = d.tensor("gathered", n, type),
                              .columns = gathers_both ? d.tensor("gathered", n, type) : kNone};
   const QuantizedOperand dc = own_rows(d, l, output_grad, full);
-  ProductOperands o = backward_operands(d, p, l);
-  add_scales(o, dc.row_scales);
+  ProductOperands o = input_gradient_operands(d, p, l, dc);
   o.turns = d.plan().tp;
   GatheredBackward result{.input_grad = d.tensor("dgrad", z.rows * l.in, z.act),
                           .output_grad = {.rows = full.rows,

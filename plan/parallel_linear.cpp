@@ -142,9 +142,7 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
                  shard, full, z.rows * l.in);
     if (gather) gather->finish();
   }
-  ProductOperands of_input = backward_operands(d, p, l);
-  of_input.left = dc.rows;
-  add_scales(of_input, dc.row_scales);
+  const ProductOperands of_input = input_gradient_operands(d, p, l, dc);
   const SlotId da =
       separate ? separate_input_gradients(d, z, l, of_input) : input_gradient(d, l, of_input);
   if (gather) gather->await({shard, full});
@@ -152,10 +150,7 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
   // products of the layer's backward.
   const auto parameter_gradients = [&] {
     if (l.quantized && gathers && scales_whole_tensors(d)) full = other_layout(d, full, l.module);
-    ProductOperands of_weight{.left = dc.columns, .right = full, .scales = {}};
-    add_scales(of_weight, dc.column_scales);
-    if (l.quantized) add_scales(of_weight, in.input.quantized.column_scales);
-    weight_gradient(d, p, l, of_weight);
+    weight_gradient(d, p, l, weight_gradient_operands(dc, in.input, full));
     bias_gradient(d, p, l, in.output_grad);
   };
   if (!beside) parameter_gradients();
@@ -202,10 +197,7 @@ QuantizedOperand gathered_gradient(RoleDraft& d, const LayerSizes& z, const Line
 GatheredBackward input_gradient_of_whole(RoleDraft& d, ChunkParameters& p, const LayerSizes& z,
                                          const Linear& l, SlotId dc) {
   GatheredBackward result{.output_grad = gathered_gradient(d, z, l, dc)};
-  ProductOperands o = backward_operands(d, p, l);
-  o.left = result.output_grad.rows;
-  add_scales(o, result.output_grad.row_scales);
-  result.input_grad = input_gradient(d, l, o);
+  result.input_grad = input_gradient(d, l, input_gradient_operands(d, p, l, result.output_grad));
   return result;
 }
 
@@ -215,11 +207,8 @@ SlotId row_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const
                     const RowBackward& in) {
   const GatheredBackward g = l.overlapped ? gathered_backward(d, p, z, l, in.output_grad)
                                           : input_gradient_of_whole(d, p, z, l, in.output_grad);
-  ProductOperands of_weight{
-      .left = g.output_grad.columns, .right = in.input.for_weight(l), .scales = {}};
-  add_scales(of_weight, g.output_grad.column_scales);
-  if (l.quantized) add_scales(of_weight, in.input.quantized.column_scales);
-  weight_gradient(d, p, l, of_weight);
+  weight_gradient(d, p, l,
+                  weight_gradient_operands(g.output_grad, in.input, in.input.for_weight(l)));
   return g.input_grad;
 }
 

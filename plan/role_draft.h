@@ -103,7 +103,7 @@ class RoleDraft {
   const FrameworkRules& rules() const { return scenario.rules; }
   /// Whether the last stage holds a copy of the first one's word embedding.
   bool copies_word_embedding() const {
-    return plan().pp > 1 && (model().tied_embeddings || model().mtp_layers > 0);
+    return plan().pp > 1 && model().ends_share_word_embedding();
   }
   std::uint32_t comm(std::string_view name) const { return writer.comm(name); }
 

@@ -38,10 +38,6 @@ std::string plan_text(const ResolvedPlan& p) {
                                                                 : "unfused");
 }
 
-}  // namespace
-
-namespace {
-
 std::string model_text(const Model& m, const ResolvedPlan& p) {
   std::string text = fmt::format("{}: {} layers, hidden {}, ", m.name.empty() ? "model" : m.name,
                                  m.layers, m.hidden);

@@ -64,6 +64,9 @@ struct Model {
   bool embedding_norm = false;  // LayerNorm after the word embedding (BLOOM)
 
   std::int64_t query_width() const { return heads * head_dim; }
+  /// Whether the last stage reads the word embedding too: as the head, or to predict further
+  /// tokens.
+  bool ends_share_word_embedding() const { return tied_embeddings || mtp_layers > 0; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }
   bool gated() const { return activation == Activation::swiglu || activation == Activation::geglu; }
 };

@@ -8,8 +8,7 @@ namespace windtunnel {
 
 namespace {
 
-/// The type whose rate a chip has for both. Chips that multiply in 4 bits scale blocks of 8-bit
-/// operands too (Blackwell's block-scaled instructions); Hopper, Ada and CDNA3 do not.
+/// The type whose rate a chip has for both.
 Dtype twin(Dtype dtype) {
   if (dtype == Dtype::fp16) return Dtype::bf16;
   if (dtype == Dtype::mxfp8) return Dtype::fp8;
@@ -19,10 +18,11 @@ Dtype twin(Dtype dtype) {
 }  // namespace
 
 bool has_peak_rate(const Profile& profile, Dtype dtype) {
-  const bool blocks = profile.chip.tensor_flops.contains(Dtype::nvfp4);
-  if (dtype == Dtype::mxfp8 && !blocks) return profile.chip.tensor_flops.contains(dtype);
-  return profile.chip.tensor_flops.contains(dtype) ||
-         profile.chip.tensor_flops.contains(twin(dtype));
+  const auto& rates = profile.chip.tensor_flops;
+  // Chips that multiply in 4 bits scale blocks of 8-bit operands too (Blackwell's block-scaled
+  // instructions); Hopper, Ada and CDNA3 do not.
+  const bool as_twin = dtype != Dtype::mxfp8 || rates.contains(Dtype::nvfp4);
+  return rates.contains(dtype) || (as_twin && rates.contains(twin(dtype)));
 }
 
 Figure peak_rate(const Profile& profile, Dtype dtype) {
