@@ -10,7 +10,7 @@ OperandList::OperandList(std::initializer_list<SlotId> ids) {
 }
 
 void OperandList::push_back(SlotId id) {
-  CHECK(size_ < ids_.size(), "an op has at most thirty-two operands");
+  CHECK(size_ < ids_.size(), "an op has at most kMostOperands operands");
   ids_[size_++] = id;
 }
 

@@ -27,7 +27,7 @@ class OperandList {
   std::uint8_t size() const { return size_; }
 
  private:
-  std::array<SlotId, 32> ids_{};  // a sharded layer's parameters are operands of one op
+  std::array<SlotId, kMostOperands> ids_{};
   std::uint8_t size_ = 0;
 };
 

@@ -188,6 +188,9 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
+/// Operands of one op: a sharded layer's gradients and what they are packed into.
+constexpr std::size_t kMostOperands = 32;
+
 struct Op {
   OpKind kind = OpKind::compute;
   Stream stream = Stream::compute;

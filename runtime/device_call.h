@@ -23,8 +23,6 @@ struct OperandBlock {
   std::int64_t elements = 0;
 };
 
-/// Most operands an op has: pack's gradients of a layer and what they are packed into.
-constexpr std::size_t kMostOperands = 32;
 using OperandBlocks = std::array<OperandBlock, kMostOperands>;
 
 template <class T>

@@ -128,32 +128,25 @@ void DeviceRank<T>::issue_step(int step) {
 
 template <class T>
 RankStep DeviceRank<T>::run_step(int step, const StepClock& clock) {
-  RankStep result;
-  step_ = &result;
-  clock_ = &clock;
+  step_ = {};
+  clock_ = clock;
   step_number_ = step;
   used_tasks_ = used_records_ = 0;
   used_weights_.clear();
   progress_.step = step;
   blocks_.take_peak();
-  try {
-    issue_step(step);
-  } catch (...) {
-    device_.synchronize();  // tasks under way refer to this step's clock and result
-    throw;
-  }
+  issue_step(step);
   device_.synchronize();
-  result.end = clock.now();
+  step_.end = clock_.now();
   if (failed_) throw ExecutionError(failure_);
-  result.memory = blocks_.take_peak();
+  step_.memory = blocks_.take_peak();
   if (loss_slot_) {
     const MemoryRange range = blocks_.resolve(*loss_slot_, -1);
-    result.has_loss = true;
-    result.loss =
-        reference::Number<T>::to_double(*static_cast<const T*>(blocks_.block(range).data));
+    step_.has_loss = true;
+    step_.loss = reference::Number<T>::to_double(*static_cast<const T*>(blocks_.block(range).data));
   }
-  result.records = std::span(records_).first(used_records_);
-  return result;
+  step_.records = std::span(records_).first(used_records_);
+  return std::move(step_);
 }
 
 template <class T>
@@ -179,7 +172,7 @@ OpTask& DeviceRank<T>::new_task(const Op& op, const Call& call, std::uint32_t in
                     .lane = 0,
                     .call = index,
                     .op = static_cast<std::uint32_t>(&op - program_.ops.data()),
-                    .issue = clock_->now()};
+                    .issue = clock_.now()};
   }
   ++progress_.issued;
   return task;
@@ -257,7 +250,7 @@ void DeviceRank<T>::issue_transfer(OpTask& task) {
   part.in = task.operands[0].data;
   part.out = task.operands[op.refs - 1U].data;
   task.ticket = communicator_.announce(static_cast<int>(op.comm), part);
-  Traffic& traffic = step_->traffic[{op.comm, op.kind, op.collective}];
+  Traffic& traffic = step_.traffic[{op.comm, op.kind, op.collective}];
   ++traffic.count;
   traffic.bytes += op.elements * bytes_of(kWire<T>);
   group_.push_back(static_cast<std::uint32_t>(&task - tasks_.data()));
@@ -312,10 +305,10 @@ void DeviceRank<T>::rest(OpTask& task) {
   const double seconds =
       options_.emulated->length(task.op->shape, options_.rank, step_number_, run);
   const auto begin = StepClock::Clock::now();
-  task.record->start = clock_->at(begin);
+  task.record->start = clock_.at(begin);
   rest_until(begin + std::chrono::duration_cast<StepClock::Clock::duration>(
                          std::chrono::duration<double>(seconds)));
-  task.record->end = clock_->now();
+  task.record->end = clock_.now();
 }
 
 template <class T>
@@ -332,9 +325,9 @@ void DeviceRank<T>::compute(OpTask& task) {
       operands.push_back(
           {.range = task.ranges[i], .data = static_cast<const T*>(task.operands[i].data)});
     }
-    recorder.before(operands, step_->record);
+    recorder.before(operands, step_.record);
   }
-  task.record->start = clock_->now();
+  task.record->start = clock_.now();
   run_kernel(DeviceCall<T>{{.program = program_,
                             .op = op,
                             .shape = program_.shapes[op.shape],
@@ -344,8 +337,8 @@ void DeviceRank<T>::compute(OpTask& task) {
                             .seed = options_.seed,
                             .norm_ranges = task.norm_ranges},
                            task.operands});
-  task.record->end = clock_->now();
-  if (records) recorder.after(operands, step_->record);
+  task.record->end = clock_.now();
+  if (records) recorder.after(operands, step_.record);
 }
 
 template <class T>
@@ -353,14 +346,14 @@ void DeviceRank<T>::run_transfers(OpTask& first) {
   guarded(first, [&] {
     const std::size_t begin = static_cast<std::size_t>(&first - tasks_.data());
     const std::size_t end = first.group_end;
-    const Picoseconds start = clock_->now();
+    const Picoseconds start = clock_.now();
     for (std::size_t t = begin; t < end; ++t) {
       if (is_transfer(*tasks_[t].op)) communicator_.arrive(tasks_[t].ticket);
     }
     for (std::size_t t = begin; t < end; ++t) {
       if (is_transfer(*tasks_[t].op)) communicator_.finish(tasks_[t].ticket);
     }
-    const Picoseconds stop = clock_->now();
+    const Picoseconds stop = clock_.now();
     for (std::size_t t = begin; t < end; ++t) {
       if (!is_transfer(*tasks_[t].op)) continue;
       tasks_[t].record->start = start;

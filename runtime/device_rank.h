@@ -119,8 +119,8 @@ class DeviceRank {
   std::vector<TraceRecord> records_;
   std::vector<std::uint32_t> group_;  // tasks of the group of transfers being gathered
   std::set<SlotId> used_weights_;
-  RankStep* step_ = nullptr;
-  const StepClock* clock_ = nullptr;
+  RankStep step_;  // under way; tasks refer to it and to its clock
+  StepClock clock_;
   int step_number_ = 0;
   std::uint32_t group_event_ = 0;
   std::optional<SlotId> loss_slot_;
