@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/loss_scaling.h"
-#include "plan/resolve.h"
+#include "tests/plan/resolving.h"
 
 namespace windtunnel {
 namespace {
@@ -67,27 +67,18 @@ TEST(Recipes, LayoutsAreTheDevices) {
   EXPECT_TRUE(copies("b200-sxm-180gb", Dtype::mxfp8));
 }
 
-std::string refusal(const Scenario& s) {
-  try {
-    resolve(s);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(Recipes, WhatDoesNotFitIsRefused) {
   Scenario s = scenario("b200-sxm-180gb", "megatron-lm", Dtype::bf16);
   s.plan.precision.fp8_recipe = ScalingRecipe::delayed;
-  EXPECT_NE(refusal(s).find("a recipe scales 8-bit and 4-bit products, and compute is bf16"),
+  EXPECT_NE(refusal_of(s).find("a recipe scales 8-bit and 4-bit products, and compute is bf16"),
             std::string::npos);
   s.plan.precision.compute = Dtype::nvfp4;
-  EXPECT_NE(refusal(s).find("delayed scales fp8 products, and compute is nvfp4"),
+  EXPECT_NE(refusal_of(s).find("delayed scales fp8 products, and compute is nvfp4"),
             std::string::npos);
   s = scenario("b200-sxm-180gb", "megatron-lm", Dtype::bf16);
   s.plan.optimizer = OptimizerKind::adam8bit;
   s.plan.precision.optimizer_states = Dtype::fp32;
-  EXPECT_NE(refusal(s).find("adam8bit keeps its states in 8 bits"), std::string::npos);
+  EXPECT_NE(refusal_of(s).find("adam8bit keeps its states in 8 bits"), std::string::npos);
 }
 
 TEST(LossScaling, IsOfFp16UnlessAsked) {

@@ -5,36 +5,30 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "plan/resolve.h"
-#include "scenarios/loader.h"
+#include "tests/plan/resolving.h"
 
 namespace windtunnel {
 namespace {
 
-ResolvedScenario resolved(const std::string& plan, const std::string& model = "",
-                          const std::string& cluster = "devices_per_node: 8") {
-  const std::string text = fmt::format(
+std::string text_of(const std::string& plan, const std::string& model = "",
+                    const std::string& cluster = "devices_per_node: 8") {
+  return fmt::format(
       "id: x\n"
       "model: {{layers: 4, hidden: 64, heads: 8, kv_heads: 4, ffn: 128, vocab: 256{}}}\n"
       "cluster: {{device: h100-sxm-80gb, nodes: 1, {}}}\n"
       "batch: {{global: 8, micro: 1, sequence: 48}}\n"
       "plan: {}\n",
       model, cluster, plan);
-  return resolve(load_scenarios_text(text, "x.yaml").scenarios.at(0));
 }
 
-std::string refusal(const std::string& plan, const std::string& model = "") {
-  try {
-    resolved(plan, model);
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "not refused";
+ResolvedScenario resolved(const std::string& plan, const std::string& model = "",
+                          const std::string& cluster = "devices_per_node: 8") {
+  return resolve_text(text_of(plan, model, cluster));
 }
 
 void expect_refused(const std::string& plan, const std::string& why,
                     const std::string& model = "") {
-  const std::string text = refusal(plan, model);
+  const std::string text = refusal_of(text_of(plan, model));
   EXPECT_NE(text.find(why), std::string::npos) << plan << ": " << text;
 }
 
@@ -74,8 +68,8 @@ TEST(ResolveContext, WhatNoStackHasIsRefused) {
       "{cp: 8, tp: 1, dp: 1, sequence_parallel: true, sharding: {kind: zero1, "
       "shard_degree: 3}}",
       "shard_degree 3 does not divide");
-  EXPECT_EQ(refusal("{cp: 2, cp_kind: ulysses, attention: unfused}"), "not refused");
-  EXPECT_EQ(refusal("{cp: 2, cp_kind: ulysses}", ", position: alibi"), "not refused");
+  EXPECT_EQ(refusal_of(text_of("{cp: 2, cp_kind: ulysses, attention: unfused}")), "not refused");
+  EXPECT_EQ(refusal_of(text_of("{cp: 2, cp_kind: ulysses}", ", position: alibi")), "not refused");
 }
 
 TEST(ResolveContext, TwoChunksARank) {

@@ -5,36 +5,30 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "plan/resolve.h"
-#include "scenarios/loader.h"
+#include "tests/plan/resolving.h"
 
 namespace windtunnel {
 namespace {
 
 constexpr const char* kExperts = ", moe: {experts: 16, top_k: 2, ffn: 32}";
 
-ResolvedPlan resolved(const std::string& plan, const std::string& model) {
-  const std::string text = fmt::format(
+std::string text_of(const std::string& plan, const std::string& model) {
+  return fmt::format(
       "id: x\n"
       "model: {{layers: 2, hidden: 64, heads: 8, ffn: 128, vocab: 256, activation: swiglu{}}}\n"
       "cluster: {{device: h100-sxm-80gb, nodes: 1, devices_per_node: 16}}\n"
       "batch: {{global: 16, micro: 1, sequence: 64}}\n"
       "plan: {}\n",
       model, plan);
-  return resolve(load_scenarios_text(text, "x.yaml").scenarios.at(0)).plan;
 }
 
 int etp_of(const std::string& plan) {
-  return resolved(plan, kExperts).etp;
+  return resolve_text(text_of(plan, kExperts)).plan.etp;
 }
 
 void expect_refused(const std::string& plan, const std::string& why) {
-  try {
-    resolved(plan, "");
-    ADD_FAILURE() << plan << " is not refused";
-  } catch (const InputError& e) {
-    EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
-  }
+  const std::string text = refusal_of(text_of(plan, ""));
+  EXPECT_NE(text.find(why), std::string::npos) << plan << ": " << text;
 }
 
 TEST(ResolveExperts, KeysOfExpertsNeedThem) {

@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "plan/resolve.h"
-#include "scenarios/loader.h"
+#include "tests/plan/resolving.h"
 
 namespace windtunnel {
 namespace {
@@ -16,19 +15,13 @@ constexpr const char* kLatent =
     "v_head_dim: 8}";
 
 std::string refusal(const std::string& plan, const std::string& model) {
-  const std::string text = fmt::format(
-      "id: x\n"
-      "model: {{layers: 4, heads: 8, ffn: 128, vocab: 256, activation: swiglu{}{}}}\n"
-      "cluster: {{device: h100-sxm-80gb, nodes: 1, devices_per_node: 8}}\n"
-      "batch: {{global: 8, micro: 1, sequence: 64}}\n"
-      "plan: {}\n",
-      model.find("hidden") == std::string::npos ? ", hidden: 64" : "", model, plan);
-  try {
-    resolve(load_scenarios_text(text, "x.yaml").scenarios.at(0));
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "not refused";
+  return refusal_of(
+      fmt::format("id: x\n"
+                  "model: {{layers: 4, heads: 8, ffn: 128, vocab: 256, activation: swiglu{}{}}}\n"
+                  "cluster: {{device: h100-sxm-80gb, nodes: 1, devices_per_node: 8}}\n"
+                  "batch: {{global: 8, micro: 1, sequence: 64}}\n"
+                  "plan: {}\n",
+                  model.find("hidden") == std::string::npos ? ", hidden: 64" : "", model, plan));
 }
 
 void expect_refused(const std::string& plan, const std::string& model, const std::string& why) {

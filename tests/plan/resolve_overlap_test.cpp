@@ -5,15 +5,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "plan/resolve.h"
-#include "scenarios/loader.h"
+#include "tests/plan/resolving.h"
 
 namespace windtunnel {
 namespace {
 
-ResolvedScenario resolved(const std::string& plan, const std::string& stack,
-                          const std::string& hidden = "64") {
-  const std::string text = fmt::format(
+std::string text_of(const std::string& plan, const std::string& stack,
+                    const std::string& hidden = "64") {
+  return fmt::format(
       "id: x\n"
       "stack: {{{}}}\n"
       "model: {{layers: 4, hidden: {}, heads: 8, kv_heads: 4, head_dim: 8, ffn: 128, vocab: 256}}\n"
@@ -21,7 +20,11 @@ ResolvedScenario resolved(const std::string& plan, const std::string& stack,
       "batch: {{global: 8, micro: 1, sequence: 48}}\n"
       "plan: {}\n",
       stack, hidden, plan);
-  return resolve(load_scenarios_text(text, "x.yaml").scenarios.at(0));
+}
+
+ResolvedScenario resolved(const std::string& plan, const std::string& stack,
+                          const std::string& hidden = "64") {
+  return resolve_text(text_of(plan, stack, hidden));
 }
 
 constexpr const char* kOverlapped = "{tp: 2, sequence_parallel: true, overlap: {tp: true}}";
@@ -29,12 +32,7 @@ constexpr const char* kMegatron = "framework: megatron-lm, date: 2025-06";
 
 void expect_refused(const std::string& why, const std::string& plan, const std::string& stack,
                     const std::string& hidden = "64") {
-  std::string text = "not refused";
-  try {
-    resolved(plan, stack, hidden);
-  } catch (const InputError& e) {
-    text = e.what();
-  }
+  const std::string text = refusal_of(text_of(plan, stack, hidden));
   EXPECT_NE(text.find(why), std::string::npos) << stack << " " << plan << ": " << text;
 }
 

@@ -2,54 +2,35 @@
 
 #include "tests/proof/latent_plans.h"
 #include "tests/proof/moe_plans.h"
+#include "tests/proof/plan_edits.h"
 
 namespace windtunnel::proof {
 
 namespace {
-
-struct Degrees {
-  int tp = 1, pp = 1, cp = 1, dp = 1, ep = 1;
-};
-
-void degrees(Scenario& s, const Degrees& d) {
-  s.plan.tp = d.tp;
-  s.plan.pp = d.pp;
-  s.plan.cp = d.cp;
-  s.plan.dp = d.dp;
-  s.plan.ep = d.ep;
-  s.plan.sequence_parallel = d.tp > 1;
-}
-
-void zero1(Scenario& s) {
-  s.plan.sharding = {.kind = ShardingKind::zero1,
-                     .overlap_grad_reduce = true,
-                     .overlap_param_gather = true,
-                     .bucket = 1000};
-}
 
 // A list is as long as what it lists.
 std::vector<PlanCase> sixteen_ranks() {  // NOLINT(readability-function-size)
   return {
       {"all16_tp2_pp2_dp4_ep2_zero1", toy_moe,
        [](Scenario& s) {
-         degrees(s, {.tp = 2, .pp = 2, .dp = 4, .ep = 2});
+         set_degrees(s, {.tp = 2, .pp = 2, .dp = 4, .ep = 2});
          s.model.moe->shared_experts = 1;
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"all16_tp2_cp2_dp4_fsdp2", toy_llama,
        [](Scenario& s) {
-         degrees(s, {.tp = 2, .cp = 2, .dp = 4});
+         set_degrees(s, {.tp = 2, .cp = 2, .dp = 4});
          s.plan.preset = Preset::fsdp2;
        }},
       {"all16_tp2_pp2_dp4_ep2_dualpipe_v", toy_moe,
        [](Scenario& s) {
-         degrees(s, {.tp = 2, .pp = 2, .dp = 4, .ep = 2});
+         set_degrees(s, {.tp = 2, .pp = 2, .dp = 4, .ep = 2});
          s.plan.schedule.kind = ScheduleKind::dualpipe_v;
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"all16_pp4_dp4_ep4_dualpipe_v_shared", toy_moe,
        [](Scenario& s) {
-         degrees(s, {.pp = 4, .dp = 4, .ep = 4});
+         set_degrees(s, {.pp = 4, .dp = 4, .ep = 4});
          s.model.layers = 8;
          s.model.moe->shared_experts = 1;
          s.plan.overlap.ep = true;
@@ -58,35 +39,29 @@ std::vector<PlanCase> sixteen_ranks() {  // NOLINT(readability-function-size)
        }},
       {"all16_tp2_pp2_cp2_dp2_zb_v_zero1", toy_llama,
        [](Scenario& s) {
-         degrees(s, {.tp = 2, .pp = 2, .cp = 2, .dp = 2});
+         set_degrees(s, {.tp = 2, .pp = 2, .cp = 2, .dp = 2});
          s.plan.schedule.kind = ScheduleKind::zb_v;
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"all16_tp2_pp2_cp2_dp2_zb_h1_recompute", toy_gpt,
        [](Scenario& s) {
-         degrees(s, {.tp = 2, .pp = 2, .cp = 2, .dp = 2});
+         set_degrees(s, {.tp = 2, .pp = 2, .cp = 2, .dp = 2});
          s.plan.schedule.kind = ScheduleKind::zb_h1;
          s.plan.recompute.kind = RecomputeKind::full;
        }},
       {"all16_tp2_pp2_dp4_ep4_deepseek", toy_latent,
        [](Scenario& s) {
-         degrees(s, {.tp = 2, .pp = 2, .dp = 4, .ep = 4});
-         s.plan.preset = Preset::megatron;
-         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         set_degrees(s, {.tp = 2, .pp = 2, .dp = 4, .ep = 4});
+         megatron_core(s);
          s.plan.etp = 1;
          s.plan.overlap.tp = true;
          s.model.mtp_layers = 1;
-         s.model.moe = MoeShape{.experts = 8,
-                                .top_k = 2,
-                                .ffn = 12,
-                                .shared_experts = 1,
-                                .dense_layers = 1,
-                                .router_bias = true};
+         deepseek_experts(s);
          s.plan.schedule = {.kind = ScheduleKind::interleaved_1f1b, .virtual_stages = 2};
          s.plan.recompute = {
              .kind = RecomputeKind::selective,
              .modules = {{RecomputeModule::mla_up_proj, RecomputeModule::moe_activation}}};
-         zero1(s);
+         zero1_overlapped(s);
        }},
   };
 }
@@ -95,25 +70,25 @@ std::vector<PlanCase> schedules_and_shardings() {
   return {
       {"pp2_dp2_gpipe_zero1", toy_gpt,
        [](Scenario& s) {
-         degrees(s, {.pp = 2, .dp = 2});
+         set_degrees(s, {.pp = 2, .dp = 2});
          s.plan.schedule.kind = ScheduleKind::gpipe;
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"pp2_dp2_bfs_zero1", toy_llama,
        [](Scenario& s) {
-         degrees(s, {.pp = 2, .dp = 2});
+         set_degrees(s, {.pp = 2, .dp = 2});
          s.plan.schedule = {.kind = ScheduleKind::bfs, .virtual_stages = 2};
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"pp2_dp2_zb_h2_zero1", toy_llama,
        [](Scenario& s) {
-         degrees(s, {.pp = 2, .dp = 2});
+         set_degrees(s, {.pp = 2, .dp = 2});
          s.plan.schedule.kind = ScheduleKind::zb_h2;
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"pp2_dp2_zb_h2_fsdp", toy_llama,
        [](Scenario& s) {
-         degrees(s, {.pp = 2, .dp = 2});
+         set_degrees(s, {.pp = 2, .dp = 2});
          s.plan.schedule.kind = ScheduleKind::zb_h2;
          s.plan.preset = Preset::fsdp2;
        }},

@@ -1,5 +1,7 @@
 #include "tests/proof/latent_plans.h"
 
+#include "tests/proof/plan_edits.h"
+
 namespace windtunnel::proof {
 
 namespace {
@@ -8,15 +10,6 @@ using M = RecomputeModule;
 
 void selective(Scenario& s, std::vector<M> modules) {
   s.plan.recompute = {.kind = RecomputeKind::selective, .modules = std::move(modules)};
-}
-
-void with_experts(Scenario& s) {
-  s.model.moe = MoeShape{.experts = 8,
-                         .top_k = 2,
-                         .ffn = 12,
-                         .shared_experts = 1,
-                         .dense_layers = 1,
-                         .router_bias = true};
 }
 
 }  // namespace
@@ -127,7 +120,7 @@ std::vector<PlanCase> latent_plans() {  // NOLINT(readability-function-size)
        }},
       {"latent_layernorm_experts_fsdp2", toy_latent,  // most parameters in one unit
        [](Scenario& s) {
-         with_experts(s);
+         deepseek_experts(s);
          s.model.norm = NormKind::layernorm;
          s.plan.dp = 2;
          s.plan.preset = Preset::fsdp2;
@@ -164,7 +157,7 @@ std::vector<PlanCase> latent_plans() {  // NOLINT(readability-function-size)
        }},
       {"latent_experts_pp2_dp2_ep2", toy_latent,
        [](Scenario& s) {
-         with_experts(s);
+         deepseek_experts(s);
          s.plan.pp = 2;
          s.plan.dp = 2;
          s.plan.ep = 2;
@@ -172,9 +165,8 @@ std::vector<PlanCase> latent_plans() {  // NOLINT(readability-function-size)
        }},
       {"latent_experts_tp2_dp2_ep4_megatron", toy_latent,
        [](Scenario& s) {
-         with_experts(s);
-         s.plan.preset = Preset::megatron;
-         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         deepseek_experts(s);
+         megatron_core(s);
          s.plan.tp = 2;
          s.plan.sequence_parallel = true;
          s.plan.dp = 2;
@@ -184,16 +176,14 @@ std::vector<PlanCase> latent_plans() {  // NOLINT(readability-function-size)
        }},
       {"latent_tp2_sp_fp8_blockwise", toy_latent,
        [](Scenario& s) {
-         s.plan.preset = Preset::megatron;
-         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         megatron_core(s);
          s.plan.tp = 2;
          s.plan.sequence_parallel = true;
          s.plan.precision = {.compute = Dtype::fp8, .fp8_recipe = ScalingRecipe::blockwise};
        }},
       {"latent_tp2_fp8_delayed", toy_latent,
        [](Scenario& s) {
-         s.plan.preset = Preset::megatron;
-         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         megatron_core(s);
          s.plan.tp = 2;
          s.plan.dp = 2;
          s.plan.precision = {.compute = Dtype::fp8, .fp8_recipe = ScalingRecipe::delayed};
@@ -201,8 +191,7 @@ std::vector<PlanCase> latent_plans() {  // NOLINT(readability-function-size)
        }},
       {"latent_tp2_sp_mxfp8", toy_latent,
        [](Scenario& s) {
-         s.plan.preset = Preset::megatron;
-         s.stack = {.framework = "megatron-core", .date = "2026-01"};
+         megatron_core(s);
          s.cluster.device = "b200-sxm-180gb";
          s.plan.tp = 2;
          s.plan.sequence_parallel = true;

@@ -1,29 +1,11 @@
 #include "tests/proof/prediction_plans.h"
 
 #include "tests/proof/latent_plans.h"
+#include "tests/proof/plan_edits.h"
 
 namespace windtunnel::proof {
 
 namespace {
-
-void degrees(Scenario& s, int tp, int pp, int dp) {
-  s.plan.tp = tp;
-  s.plan.pp = pp;
-  s.plan.dp = dp;
-  s.plan.sequence_parallel = tp > 1;
-}
-
-void zero1(Scenario& s) {
-  s.plan.sharding = {.kind = ShardingKind::zero1,
-                     .overlap_grad_reduce = true,
-                     .overlap_param_gather = true,
-                     .bucket = 1000};
-}
-
-void megatron(Scenario& s) {
-  s.plan.preset = Preset::megatron;
-  s.stack = {.framework = "megatron-core", .date = "2026-01"};
-}
 
 Scenario tied() {
   Scenario s = toy_prediction();
@@ -46,102 +28,92 @@ std::vector<PlanCase> prediction_plans() {  // NOLINT(readability-function-size)
       {"mtp_two_depths", toy_prediction,
        [](Scenario& s) {
          s.model.mtp_layers = 2;
-         degrees(s, 2, 2, 1);
+         set_degrees(s, {.tp = 2, .pp = 2});
        }},
       {"mtp_tp2", toy_prediction, [](Scenario& s) { s.plan.tp = 2; }},
-      {"mtp_tp2_sp", toy_prediction, [](Scenario& s) { degrees(s, 2, 1, 1); }},
-      {"mtp_pp2", toy_prediction, [](Scenario& s) { degrees(s, 1, 2, 1); }},
-      {"mtp_pp4", toy_prediction, [](Scenario& s) { degrees(s, 1, 4, 1); }},
+      {"mtp_tp2_sp", toy_prediction, [](Scenario& s) { set_degrees(s, {.tp = 2}); }},
+      {"mtp_pp2", toy_prediction, [](Scenario& s) { set_degrees(s, {.pp = 2}); }},
+      {"mtp_pp4", toy_prediction, [](Scenario& s) { set_degrees(s, {.pp = 4}); }},
       {"mtp_dp2_overlap", toy_prediction,
        [](Scenario& s) {
-         degrees(s, 1, 1, 2);
+         set_degrees(s, {.dp = 2});
          s.plan.sharding = {.overlap_grad_reduce = true, .bucket = 700};
        }},
       {"mtp_tp2_pp2_dp2_zero1", toy_prediction,
        [](Scenario& s) {
-         degrees(s, 2, 2, 2);
-         zero1(s);
+         set_degrees(s, {.tp = 2, .pp = 2, .dp = 2});
+         zero1_overlapped(s);
        }},
-      {"mtp_pp2_dp2_zero2", toy_prediction,
+      {"mtp_dp2_zero2", toy_prediction,
        [](Scenario& s) {
-         degrees(s, 1, 1, 2);
+         set_degrees(s, {.dp = 2});
          s.plan.sharding.kind = ShardingKind::zero2;
        }},
       {"mtp_interleaved_megatron", toy_prediction,
        [](Scenario& s) {
-         megatron(s);
-         degrees(s, 2, 2, 2);
+         megatron_core(s);
+         set_degrees(s, {.tp = 2, .pp = 2, .dp = 2});
          s.plan.schedule = {.kind = ScheduleKind::interleaved_1f1b, .virtual_stages = 2};
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"mtp_tied", tied, [](Scenario&) {}},
       {"mtp_tied_pp2_dp2_zero1", tied,
        [](Scenario& s) {
-         degrees(s, 1, 2, 2);
-         zero1(s);
+         set_degrees(s, {.pp = 2, .dp = 2});
+         zero1_overlapped(s);
        }},
       {"mtp_tied_two_depths_tp2_pp2", tied,
        [](Scenario& s) {
          s.model.mtp_layers = 2;
-         degrees(s, 2, 2, 1);
+         set_degrees(s, {.tp = 2, .pp = 2});
        }},
       {"mtp_zb_h1", toy_prediction,
        [](Scenario& s) {
-         degrees(s, 1, 2, 1);
+         set_degrees(s, {.pp = 2});
          s.plan.schedule.kind = ScheduleKind::zb_h1;
        }},
       {"mtp_full_recompute", toy_prediction,
        [](Scenario& s) {
-         degrees(s, 2, 2, 1);
+         set_degrees(s, {.tp = 2, .pp = 2});
          s.plan.recompute.kind = RecomputeKind::full;
        }},
       {"mtp_chunked_loss", toy_prediction,
        [](Scenario& s) {
-         degrees(s, 2, 1, 1);
+         set_degrees(s, {.tp = 2});
          s.plan.cross_entropy = CrossEntropyKind::chunked;
        }},
       {"mtp_fused_loss_fp16", toy_prediction,
        [](Scenario& s) {
-         degrees(s, 2, 2, 1);
+         set_degrees(s, {.tp = 2, .pp = 2});
          s.plan.cross_entropy = CrossEntropyKind::fused;
          s.plan.precision.compute = Dtype::fp16;
        }},
       {"mtp_layernorm_dropout", toy_prediction,
        [](Scenario& s) {
-         degrees(s, 2, 2, 1);
+         set_degrees(s, {.tp = 2, .pp = 2});
          s.model.norm = NormKind::layernorm;
          s.model.dropout = true;
        }},
-      {"mtp_cp2_ring", toy_prediction,
-       [](Scenario& s) {
-         s.plan.cp = 2;
-         degrees(s, 1, 2, 1);
-       }},
+      {"mtp_cp2_ring", toy_prediction, [](Scenario& s) { set_degrees(s, {.pp = 2, .cp = 2}); }},
       {"mtp_latent_experts_deepseek", toy_latent,  // DeepSeek-V3 in small
        [](Scenario& s) {
-         megatron(s);
+         megatron_core(s);
          s.model.mtp_layers = 1;
-         s.model.moe = MoeShape{.experts = 8,
-                                .top_k = 2,
-                                .ffn = 12,
-                                .shared_experts = 1,
-                                .dense_layers = 1,
-                                .router_bias = true};
-         degrees(s, 1, 2, 2);
-         s.plan.ep = 2;
+         deepseek_experts(s);
+         set_degrees(s, {.pp = 2, .dp = 2, .ep = 2});
          s.plan.schedule = {.kind = ScheduleKind::interleaved_1f1b, .virtual_stages = 2};
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"mtp_tp2_pp2_fp8_delayed", toy_prediction,
        [](Scenario& s) {
-         megatron(s);
-         degrees(s, 2, 2, 1);
+         megatron_core(s);
+         set_degrees(s, {.tp = 2, .pp = 2});
          s.plan.precision = {.compute = Dtype::fp8, .fp8_recipe = ScalingRecipe::delayed};
        }},
       {"mtp_tp2_sp_fp8_blockwise", toy_prediction,
        [](Scenario& s) {
-         megatron(s);
-         degrees(s, 2, 2, 1);
+         megatron_core(s);
+         set_degrees(s, {.tp = 2, .pp = 2});
          s.plan.precision = {.compute = Dtype::fp8, .fp8_recipe = ScalingRecipe::blockwise};
        }},
   };

@@ -1,5 +1,7 @@
 #include "tests/proof/schedule_plans.h"
 
+#include "tests/proof/plan_edits.h"
+
 namespace windtunnel::proof {
 
 namespace {
@@ -18,13 +20,6 @@ void pipeline(Scenario& s, const Pipeline& p) {
   s.plan.sequence_parallel = p.tp > 1;
   s.plan.schedule.kind = p.kind;
   s.model.layers = p.layers;
-}
-
-void zero1(Scenario& s) {
-  s.plan.sharding = {.kind = ShardingKind::zero1,
-                     .overlap_grad_reduce = true,
-                     .overlap_param_gather = true,
-                     .bucket = 1000};
 }
 
 void fsdp(Scenario& s) {
@@ -62,17 +57,17 @@ std::vector<PlanCase> schedule_plans() {
       {"tp2_pp2_dp2_zb_h1_zero1", toy_gpt,
        [](Scenario& s) {
          pipeline(s, {.kind = K::zb_h1, .tp = 2, .dp = 2});
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"tp2_pp2_dp2_zb_v_zero1", toy_llama,
        [](Scenario& s) {
          pipeline(s, {.kind = K::zb_v, .tp = 2, .dp = 2});
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"tp2_pp2_dp2_dualpipe_v_zero1", toy_llama,
        [](Scenario& s) {
          pipeline(s, {.kind = K::dualpipe_v, .tp = 2, .dp = 2});
-         zero1(s);
+         zero1_overlapped(s);
        }},
       {"pp2_dp2_bfs_fsdp", toy_llama,
        [](Scenario& s) {
@@ -99,7 +94,7 @@ std::vector<PlanCase> schedule_plans() {
       {"tp2_pp4_dp2_zb_h2_recompute", toy_llama,
        [](Scenario& s) {
          pipeline(s, {.kind = K::zb_h2, .pp = 4, .tp = 2, .dp = 2});
-         zero1(s);
+         zero1_overlapped(s);
          s.plan.recompute.kind = RecomputeKind::full;
        }},
       {"pp2_zb_h1_fp16_gradients", toy_gpt,  // half-precision gradients added to the buffer
