@@ -37,9 +37,13 @@ void block_backward(RoleDraft& d, const LayerSizes& z, const BlockAttentionGrad&
 }
 
 SlotId take_keys(RoleDraft& d, const LayerSizes& z, SlotId qkv) {
-  return take_columns(
-      d, qkv, {.rows = z.rows, .width = z.qkv, .offset = z.query, .columns = z.qkv - z.query}, "kv",
-      Module::core_attention);
+  return take_columns(d, qkv,
+                      {.rows = z.rows,
+                       .width = z.qkv,
+                       .offset = z.query,
+                       .columns = z.qkv - z.query,
+                       .name = "kv",
+                       .module = Module::core_attention});
 }
 
 SlotId join_gradients(RoleDraft& d, const LayerSizes& z, const BlockGradients& grads) {

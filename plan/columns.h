@@ -14,21 +14,22 @@ enum class ColumnMove : std::uint8_t {
 };
 
 /// Columns [offset, offset + columns) of a tensor (rows, width).
-struct ColumnPart {
+struct TakenColumns {
   std::int64_t rows = 0, width = 0, offset = 0, columns = 0;
+  std::string_view name;  // of the result
+  Module module = Module::none;
+  ColumnMove move = ColumnMove::copied;
 };
-
 /// -> (rows, columns), of the type products have.
-SlotId take_columns(RoleDraft& d, SlotId x, const ColumnPart& part, std::string_view name,
-                    Module module, ColumnMove move = ColumnMove::copied);
+SlotId take_columns(RoleDraft& d, SlotId x, const TakenColumns& taken);
 
 struct JoinedColumns {
   std::int64_t rows = 0, width = 0;  // of the result
   std::string_view name;
   Module module = Module::none;
+  ColumnMove move = ColumnMove::copied;
 };
 /// (rows, columns of each) -> (rows, width), of the type products have.
-SlotId join_columns(RoleDraft& d, const OperandList& parts, const JoinedColumns& joined,
-                    ColumnMove move = ColumnMove::copied);
+SlotId join_columns(RoleDraft& d, const OperandList& parts, const JoinedColumns& joined);
 
 }  // namespace windtunnel

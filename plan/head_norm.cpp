@@ -28,15 +28,20 @@ void HeadNorms::declare_parameters() {
 }
 
 SlotId HeadNorms::taken(SlotId qkv, const Columns& columns, ColumnMove move) {
-  return take_columns(
-      d_, qkv,
-      {.rows = z_.rows, .width = z_.qkv, .offset = columns.offset, .columns = columns.count},
-      columns.name, Module::attention, move);
+  return take_columns(d_, qkv,
+                      {.rows = z_.rows,
+                       .width = z_.qkv,
+                       .offset = columns.offset,
+                       .columns = columns.count,
+                       .name = columns.name,
+                       .module = Module::attention,
+                       .move = move});
 }
 
 SlotId HeadNorms::joined(const OperandList& qkv, std::string_view name, ColumnMove move) {
   return join_columns(
-      d_, qkv, {.rows = z_.rows, .width = z_.qkv, .name = name, .module = Module::attention}, move);
+      d_, qkv,
+      {.rows = z_.rows, .width = z_.qkv, .name = name, .module = Module::attention, .move = move});
 }
 
 ColumnMove HeadNorms::by_stack() const {

@@ -177,10 +177,13 @@ SlotId LatentAttention::backward(SlotId dheads) {
 /// Of what the projection of keys and values down made.
 SlotId LatentAttention::down_columns(SlotId down, std::int64_t offset, std::int64_t columns,
                                      std::string_view name) {
-  return take_columns(
-      d_, down,
-      {.rows = z_.norm_rows, .width = kv_down().out, .offset = offset, .columns = columns}, name,
-      Module::attention);
+  return take_columns(d_, down,
+                      {.rows = z_.norm_rows,
+                       .width = kv_down().out,
+                       .offset = offset,
+                       .columns = columns,
+                       .name = name,
+                       .module = Module::attention});
 }
 
 }  // namespace windtunnel

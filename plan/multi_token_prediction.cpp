@@ -132,10 +132,13 @@ SlotId TokenPrediction::backward(SlotId dhidden) {
   const SlotId djoined = column_backward(d_, params_, z_, projection(),
                                          {.output_grad = own_columns(dx), .input = joined_});
   const auto half = [&](std::int64_t offset, std::string_view name) {
-    return take_columns(
-        d_, djoined,
-        {.rows = z_.norm_rows, .width = projection().in, .offset = offset, .columns = z_.hidden},
-        name, Module::embedding);
+    return take_columns(d_, djoined,
+                        {.rows = z_.norm_rows,
+                         .width = projection().in,
+                         .offset = offset,
+                         .columns = z_.hidden,
+                         .name = name,
+                         .module = Module::embedding});
   };
   const SlotId dembedded_norm = half(0, "dembedding_norm");
   const SlotId dhidden_norm = half(z_.hidden, "dhidden_norm");
