@@ -21,13 +21,6 @@ constexpr double kLeastOfOne = 0.002, kMostOfOne = 0.2, kOfGridPoint = 0.02;
 constexpr double kStoragePerSecond = 1 << 20;
 constexpr double kLeastStorage = 4 << 20, kMostStorage = 64 << 20;
 
-/// What old operands are taken in turn from: as much as the step touches, so that they lie as far
-/// away as there. Beyond some times a shared cache more memory tells nothing new.
-std::int64_t rotated(std::int64_t touched_bytes) {
-  constexpr std::int64_t kLeast = std::int64_t{32} << 20, kMost = std::int64_t{192} << 20;
-  return std::clamp(touched_bytes, kLeast, kMost);
-}
-
 template <class T>
 class Session {
  public:
@@ -77,10 +70,11 @@ class Session {
       if (!options_.together.agreed((p.needed || left() > 0.0) && !sampler_.holds(sample)))
         continue;
       report(name_of(p.task.shape.kernel));
-      const KernelTimingOptions options{.budget = {.seconds = seconds},
-                                        .operands = {.touched_bytes = p.touched_bytes,
-                                                     .rotated_bytes = rotated(p.touched_bytes),
-                                                     .seed = options_.seed}};
+      const KernelTimingOptions options{
+          .budget = {.seconds = seconds},
+          .operands = {.touched_bytes = p.touched_bytes,
+                       .rotated_bytes = rotated_bytes(p.touched_bytes),
+                       .seed = options_.seed}};
       try {
         options_.together.meet();
         sampler_.take(sample, [&](Sample& s) { measure(s, p.task, options); });

@@ -44,12 +44,31 @@ std::vector<std::vector<int>> groups_of(const Program& program, const Role& role
   return groups;
 }
 
+const Slot& root_of(const Role& role, SlotId id) {
+  while (role.slots[id].parent != kNone) id = role.slots[id].parent;
+  return role.slots[id];
+}
+
+PartPlace part_place(const Program& program, const Role& role, const Op& op) {
+  const bool gathers = op.kind == OpKind::collective && op.collective == Collective::all_gather;
+  const bool scatters =
+      op.kind == OpKind::collective && op.collective == Collective::reduce_scatter;
+  if (!gathers && !scatters) return PartPlace::inside;
+  const std::span<const SlotId> operands = program.operands(op);
+  const Slot &part = root_of(role, operands[gathers ? 0 : 1]),
+             &whole = root_of(role, operands[gathers ? 1 : 0]);
+  if (&part == &whole) return PartPlace::inside;
+  return part.space == Space::statics || part.space == Space::step ? PartPlace::old
+                                                                   : PartPlace::recent;
+}
+
 TransferUse transfer_of(const Program& program, const Role& role, const Op& op) {
   return {.kind = kind_of(op),
           .reduce = op.reduce,
           .dtype = op.dtype,
           .elements = op.elements,
-          .groups = groups_of(program, role, op)};
+          .groups = groups_of(program, role, op),
+          .part = part_place(program, role, op)};
 }
 
 class Lister {
@@ -72,11 +91,13 @@ class Lister {
       const auto [use, is_new] = transfers.try_emplace(key);
       if (is_new) use->second = transfer_of(program_, role, op);
       use->second.runs += counts[i];
+      use->second.part = std::max(use->second.part, part_place(program_, role, op));
     }
     for (const auto& [shape, count] : shapes) shapes_[shape] = std::max(shapes_[shape], count);
     for (auto& [key, use] : transfers) {
       TransferUse& kept = transfers_.try_emplace(key, use).first->second;
       kept.runs = std::max(kept.runs, use.runs);
+      kept.part = std::max(kept.part, use.part);
     }
     touched_ = std::max(touched_, touched_bytes(role));
   }
@@ -93,6 +114,7 @@ class Lister {
     for (auto& [key, use] : transfers_) {
       use.rough_seconds = static_cast<double>(use.runs) *
                           (kRoughLatency + static_cast<double>(use.bytes()) / kRoughTransfer);
+      use.touched_bytes = touched_;
       result.transfers.push_back(use);
     }
     const auto dearer = [](const auto& a, const auto& b) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "calibrate/measure/old_memory.h"
 #include "models/cost/cost_model.h"
 #include "program/program.h"
 
@@ -29,6 +30,8 @@ struct TransferUse {
   std::vector<std::vector<int>> groups;  // members of each ascending; send_recv: sender, receiver
   std::int64_t runs = 0;
   double rough_seconds = 0.0;
+  PartPlace part = PartPlace::inside;  // of its uses the one furthest away
+  std::int64_t touched_bytes = 0;      // of the step
 
   std::int64_t bytes() const { return bytes_of(dtype, elements); }
   int ranks() const { return static_cast<int>(groups.front().size()); }

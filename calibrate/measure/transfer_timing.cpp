@@ -32,8 +32,8 @@ void write_ones(WireType type, std::span<std::byte> bytes) {
   }
 }
 
-std::span<std::byte> take_ones(const TransferPlan& plan, Device& device) {
-  const std::int64_t bytes = plan.elements * bytes_of(plan.type);
+std::span<std::byte> take_ones(const TransferPlan& plan, Device& device, int parts = 1) {
+  const std::int64_t bytes = plan.elements / parts * bytes_of(plan.type);
   const std::span<std::byte> taken(static_cast<std::byte*>(device.allocate(bytes, 0)),
                                    static_cast<std::size_t>(bytes));
   write_ones(plan.type, taken);
@@ -51,10 +51,23 @@ bool not_in_place(WireKind kind) {
   return kind == WireKind::all_to_all || kind == WireKind::ring_shift;
 }
 
-/// Operands as a step has them: a reduction in place, a gather from its own place in the result, a
-/// scatter into its own place in the input.
-TransferPart part_of(const TransferPlan& plan, std::byte* whole) {
-  const std::int64_t own = plan.elements / plan.members * plan.place * bytes_of(plan.type);
+/// Blocks that the repetitions take in turn.
+std::int64_t part_copies(const TransferPlan& plan) {
+  constexpr std::int64_t kMostCopies = 64;
+  const bool parted = plan.kind == WireKind::all_gather || plan.kind == WireKind::reduce_scatter;
+  if (!parted || plan.part == PartPlace::inside) return 0;
+  if (plan.part == PartPlace::recent) return 1;
+  const std::int64_t bytes =
+      std::max<std::int64_t>(1, plan.elements / plan.members * bytes_of(plan.type));
+  return std::clamp(rotated_bytes(plan.touched_bytes) / bytes, std::int64_t{1}, kMostCopies);
+}
+
+/// Operands as a step has them: a reduction in place, a gather from and a scatter into `own`, or
+/// its own place in the whole where that is empty.
+TransferPart part_of(const TransferPlan& plan, std::byte* whole, std::span<std::byte> own_part) {
+  std::byte* own = own_part.data();
+  if (own_part.empty())
+    own = whole + plan.elements / plan.members * plan.place * bytes_of(plan.type);
   TransferPart part{.kind = plan.kind,
                     .reduction = Reduction::none,
                     .type = plan.type,
@@ -62,8 +75,8 @@ TransferPart part_of(const TransferPlan& plan, std::byte* whole) {
                     .in = whole,
                     .out = whole,
                     .peer = plan.peer};
-  if (plan.kind == WireKind::all_gather) part.in = whole + own;
-  if (plan.kind == WireKind::reduce_scatter) part.out = whole + own;
+  if (plan.kind == WireKind::all_gather) part.in = own;
+  if (plan.kind == WireKind::reduce_scatter) part.out = own;
   if (plan.kind == WireKind::all_reduce || plan.kind == WireKind::reduce_scatter) {
     part.reduction = Reduction::sum;
   }
@@ -75,11 +88,19 @@ TransferPart part_of(const TransferPlan& plan, std::byte* whole) {
 TransferMemory::TransferMemory(const TransferPlan& plan, Device& device)
     : device_(device), whole_(take_ones(plan, device)) {
   if (not_in_place(plan.kind)) other_ = take_ones(plan, device);
+  for (std::int64_t n = part_copies(plan); n > 0; --n)
+    parts_.push_back(take_ones(plan, device, plan.members));
 }
 
 TransferMemory::~TransferMemory() {
   device_.deallocate(whole_.data());
   if (!other_.empty()) device_.deallocate(other_.data());
+  for (const std::span<std::byte> part : parts_) device_.deallocate(part.data());
+}
+
+std::span<std::byte> TransferMemory::part(int i) const {
+  return parts_.empty() ? std::span<std::byte>()
+                        : parts_[static_cast<std::size_t>(i) % parts_.size()];
 }
 
 Barrier make_barrier(Communicator& communicator, int group) {
@@ -101,15 +122,16 @@ std::vector<TransferStamps> measure_transfer(Communicator& communicator, const T
                                              const Barrier& barrier, const TransferMemory& memory) {
   CHECK(plan.elements > 0 && plan.elements % plan.members == 0,
         "every member has an equal part of what travels");
-  TransferPart part = part_of(plan, memory.whole().data());
-  if (not_in_place(plan.kind)) part.out = memory.other().data();
   std::vector<TransferStamps> stamps;
   for (int i = 0; i < plan.warm_up + plan.repeats; ++i) {
+    TransferPart part = part_of(plan, memory.whole().data(), memory.part(i));
+    if (not_in_place(plan.kind)) part.out = memory.other().data();
+    const bool recent = plan.part == PartPlace::recent && plan.kind == WireKind::all_gather;
     barrier();
     if (plan.rests) {
       rest_until(std::chrono::steady_clock::now() + kQuiet);
     } else {
-      compute_meanwhile(plan.type, memory.whole());
+      compute_meanwhile(plan.type, recent ? memory.part(i) : memory.whole());
     }
     TransferStamps stamp{.arrived_s = clock_seconds()};
     const Communicator::Ticket ticket = communicator.announce(plan.group, part);

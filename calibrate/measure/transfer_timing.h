@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "calibrate/measure/old_memory.h"
 #include "kernels/device/communicator.h"
 #include "kernels/device/device.h"
 
@@ -34,6 +35,8 @@ struct TransferPlan {
   int place = 0;  // this rank's among them
   int peer = -1;  // send, recv: the other rank
   int warm_up = 2, repeats = 20;
+  PartPlace part = PartPlace::inside;  // of a gather or a scatter
+  std::int64_t touched_bytes = 0;      // what a step touches between two uses of old memory
   bool rests = false;  // before each, instead of computing: as in a run with emulated compute
 };
 
@@ -49,10 +52,13 @@ class TransferMemory {
 
   std::span<std::byte> whole() const { return whole_; }
   std::span<std::byte> other() const { return other_; }  // of an all_to_all or ring_shift
+  /// A gather's or scatter's own part in repetition `i`; empty: it lies in the whole.
+  std::span<std::byte> part(int i) const;
 
  private:
   Device& device_;
   std::span<std::byte> whole_, other_;
+  std::vector<std::span<std::byte>> parts_;
 };
 
 struct TransferStamps {

@@ -210,7 +210,9 @@ class RankSession {
                       .kind = wire_kind(curve.kind),
                       .elements = bytes / bytes_of(WireType::fp32),
                       .members = curve.ranks,
-                      .place = static_cast<int>(place)};
+                      .place = static_cast<int>(place),
+                      .part = curve.part,
+                      .touched_bytes = curve.touched_bytes};
     if (curve.kind == CommKind::send_recv) {
       plan.kind = place == 0 ? WireKind::send : WireKind::recv;
       plan.peer = group[place == 0 ? 1 : 0];

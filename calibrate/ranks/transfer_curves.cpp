@@ -39,11 +39,16 @@ const std::vector<int>* Curve::group_of(int rank) const {
 std::vector<Curve> curves_for(std::span<const TransferUse> uses,
                               const std::vector<int>& node_of_rank) {
   std::vector<Curve> curves;
-  std::map<std::tuple<CommKind, int, int>, std::vector<std::int64_t>> sizes;
+  struct OfCurve {
+    std::size_t index = 0;
+    std::vector<std::int64_t> bytes{};
+  };
+  std::map<std::tuple<CommKind, int, int>, OfCurve> found;
   for (const TransferUse& use : uses) {
     if (use.groups.back().back() >= static_cast<int>(node_of_rank.size())) continue;
     const int nodes = nodes_of(use.groups, node_of_rank);
-    const auto [of_curve, is_new] = sizes.try_emplace({use.kind, use.ranks(), nodes});
+    const auto [place, is_new] =
+        found.try_emplace({use.kind, use.ranks(), nodes}, OfCurve{.index = curves.size()});
     if (is_new) {
       curves.push_back({.kind = use.kind,
                         .ranks = use.ranks(),
@@ -51,11 +56,14 @@ std::vector<Curve> curves_for(std::span<const TransferUse> uses,
                         .groups = use.groups,
                         .communicator = static_cast<int>(curves.size()) + 1});
     }
-    of_curve->second.push_back(use.bytes());
+    place->second.bytes.push_back(use.bytes());
+    Curve& curve = curves[place->second.index];
+    curve.part = std::max(curve.part, use.part);
+    curve.touched_bytes = std::max(curve.touched_bytes, use.touched_bytes);
   }
   for (Curve& curve : curves) {
     for (const std::int64_t size :
-         transfer_sizes(sizes.at({curve.kind, curve.ranks, curve.nodes}))) {
+         transfer_sizes(found.at({curve.kind, curve.ranks, curve.nodes}).bytes)) {
       const std::int64_t whole = divisible(size, curve.ranks);
       if (curve.bytes.empty() || curve.bytes.back() != whole) curve.bytes.push_back(whole);
     }

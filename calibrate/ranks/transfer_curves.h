@@ -16,8 +16,10 @@ struct Curve {
   CommKind kind = CommKind::all_reduce;
   int ranks = 2, nodes = 1;  // of a group
   std::vector<std::vector<int>> groups{};
-  std::vector<std::int64_t> bytes{};  // of the full tensor; every member has an equal part
-  int communicator = 0;               // from 1 on; 0 is that of all ranks
+  std::vector<std::int64_t> bytes{};   // of the full tensor; every member has an equal part
+  int communicator = 0;                // from 1 on; 0 is that of all ranks
+  PartPlace part = PartPlace::inside;  // of its uses the one furthest away
+  std::int64_t touched_bytes = 0;      // of the step that touches most
 
   /// Null where the rank is in none.
   const std::vector<int>* group_of(int rank) const;

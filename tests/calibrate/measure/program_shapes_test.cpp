@@ -66,5 +66,24 @@ TEST(ProgramShapes, TransfersNameTheirRanks) {
   EXPECT_TRUE(list_shapes(lowered("activation: gelu", "tp: 1", 1)).transfers.empty());
 }
 
+PartPlace part_of(const char* plan, CommKind kind) {
+  const ProgramShapes listed = list_shapes(lowered("activation: gelu", plan, 2));
+  const auto found = std::find_if(listed.transfers.begin(), listed.transfers.end(),
+                                  [&](const TransferUse& t) { return t.kind == kind; });
+  EXPECT_NE(found, listed.transfers.end());
+  EXPECT_EQ(found->touched_bytes, listed.touched_bytes);
+  return found->part;
+}
+
+TEST(ProgramShapes, TransfersSayWhereTheirPartsLie) {
+  // ZeRO-1 gathers weights into the buffer that its shard is part of; a sharded layer lies apart.
+  constexpr auto kGather = CommKind::all_gather, kScatter = CommKind::reduce_scatter;
+  EXPECT_EQ(part_of("dp: 2, sharding: {kind: zero1}", kGather), PartPlace::inside);
+  EXPECT_EQ(part_of("dp: 2, sharding: {kind: fsdp}", kGather), PartPlace::old);
+  EXPECT_EQ(part_of("dp: 2, sharding: {kind: fsdp}", kScatter), PartPlace::old);
+  EXPECT_EQ(part_of("tp: 2, sequence_parallel: true", kGather), PartPlace::recent);
+  EXPECT_EQ(part_of("tp: 2, sequence_parallel: true", kScatter), PartPlace::recent);
+}
+
 }  // namespace
 }  // namespace windtunnel

@@ -91,7 +91,11 @@ TEST(TransferTiming, EveryKindIsTimedOnEveryRank) {
                                   WireKind::broadcast};
     for (std::size_t k = 0; k < 5; ++k) {
       stamps[k][static_cast<std::size_t>(rank)] =
-          measure({.kind = kinds[k], .elements = 1000, .place = rank, .repeats = 7});
+          measure({.kind = kinds[k],
+                   .elements = 1000,
+                   .place = rank,
+                   .repeats = 7,
+                   .part = k % 2 == 0 ? PartPlace::old : PartPlace::recent});
     }
     stamps[5][static_cast<std::size_t>(rank)] =
         measure({.kind = rank == 0 ? WireKind::send : WireKind::recv,
@@ -105,6 +109,29 @@ TEST(TransferTiming, EveryKindIsTimedOnEveryRank) {
     ASSERT_EQ(seconds.size(), 7U);
     for (const double s : seconds) EXPECT_GT(s, 0.0);
   }
+}
+
+TEST(TransferTiming, PartsOfOldMemoryAreTakenInTurn) {
+  CpuDevice device({.streams = 1});
+  TransferPlan plan{.kind = WireKind::all_gather, .elements = std::int64_t{1} << 21, .members = 2};
+  EXPECT_TRUE(TransferMemory(plan, device).part(0).empty());  // its place in the whole
+  plan.part = PartPlace::recent;
+  {
+    const TransferMemory recent(plan, device);
+    EXPECT_EQ(recent.part(0).size(), std::size_t{1} << 22);  // half of the members' 8 MiB
+    EXPECT_EQ(recent.part(0).data(), recent.part(1).data());
+  }
+  plan.part = PartPlace::old;
+  {
+    const TransferMemory old(plan, device);
+    constexpr int kCopies = 32 / 4;  // 32 MiB at least
+    for (int i = 1; i < kCopies; ++i) EXPECT_NE(old.part(i).data(), old.part(0).data());
+    EXPECT_EQ(old.part(kCopies).data(), old.part(0).data());
+    EXPECT_EQ(device.memory().allocated, (std::int64_t{8} + 32) << 20);
+  }
+  plan.kind = WireKind::all_reduce;  // has no parts
+  EXPECT_TRUE(TransferMemory(plan, device).part(0).empty());
+  EXPECT_EQ(device.memory().allocated, 0);
 }
 
 TEST(TransferTiming, FromTheLastArrivalToTheLastEnd) {
