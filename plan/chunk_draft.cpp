@@ -44,9 +44,10 @@ ChunkDraft::ChunkDraft(RoleDraft& draft, const ChunkPlace& place)
     layers_.back().declare_parameters();
   }
   if (c.has_head) declare_head();
-  const bool one_bucket =
-      !d_.plan().overlap_grad_reduce ||
-      (d_.rules().buckets_on_first_stage_only && (d_.role.pipeline_rank > 0 || place_.local > 0));
+  const bool is_first = d_.role.pipeline_rank == 0 && place_.local == 0;
+  // Stages that hold the same part of two model copies have the same buckets.
+  const bool first_only = d_.rules().buckets_on_first_stage_only && d_.plan().model_copies() == 1;
+  const bool one_bucket = !d_.plan().overlap_grad_reduce || (first_only && !is_first);
   parameters_.lay_out(d_, one_bucket);
   units_.place();
   if (embedding_) units_.add_part(kEmbeddingUnit);

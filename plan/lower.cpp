@@ -64,7 +64,11 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
   if (p.pp > 1) w.add_comm({.name = "pp_fwd", .axes = kAxisPp});
   if (p.pp > 1) w.add_comm({.name = "pp_bwd", .axes = kAxisPp});
   if (p.pp > 1 && s.scenario.model.ends_share_word_embedding())
-    w.add_comm({.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true});
+    w.add_comm({.name = "embedding", .axes = kAxisPp, .stage_pair = 0});
+  if (p.model_copies() > 1) {
+    for (int rank = 0; rank < p.pp / 2; ++rank)
+      w.add_comm({.name = copies_comm(p.pp, rank), .axes = kAxisPp, .stage_pair = rank});
+  }
   if (p.tp * p.pp > 1) w.add_comm({.name = "model", .axes = kAxisTp | kAxisPp});
   if (p.ep > 1) add_expert_comms(w, p);
   if (p.scaling == ScalingRecipe::delayed && p.tp * p.replica_ranks() > 1)
@@ -93,6 +97,7 @@ Job make_job(const ResolvedScenario& s) {
           .sequence = sc.batch.sequence,
           .micro_batches = s.plan.micro_batches,
           .global_batch = sc.batch.global,
+          .model_copies = s.plan.model_copies(),
           .vocab = sc.model.vocab,
           .heads = sc.model.heads,
           .attention_dropout = dropout,
@@ -122,7 +127,8 @@ std::vector<Chunk> chunks_of(const ResolvedScenario& s, int rank) {
                       .layer_begin = begin[static_cast<std::size_t>(g)],
                       .layer_end = begin[static_cast<std::size_t>(g) + 1],
                       .has_embedding = g == 0,
-                      .has_head = g == total - 1});
+                      .has_head = g == total - 1,
+                      .copy = p.model_copies() > 1 ? c : 0});
   }
   return chunks;
 }
@@ -131,15 +137,17 @@ ChunkList draft_chunks(RoleDraft& d, int rank) {
   const ResolvedPlan& p = d.plan();
   const ScheduleShape shape = schedule_shape(p);
   const int total = global_chunks(p.placement, shape);
-  const auto holder = [&](int g) {
-    return g >= 0 && g < total ? local_chunk(p.placement, shape, g, 0) : LocalChunk{-1, -1};
+  const auto holder = [&](int g, int micro_batch) {
+    return g >= 0 && g < total ? local_chunk(p.placement, shape, g, micro_batch)
+                               : LocalChunk{-1, -1};
   };
   ChunkList list;
   int layers = 0;
   for (std::size_t c = 0; c < d.role.chunks.size(); ++c) {
     const Chunk& chunk = d.role.chunks[c];
-    const LocalChunk before = holder(chunk.global_chunk - 1);
-    const LocalChunk after = holder(chunk.global_chunk + 1);
+    const int first = chunk.copy * shape.micro_batches / p.model_copies();
+    const LocalChunk before = holder(chunk.global_chunk - 1, first);
+    const LocalChunk after = holder(chunk.global_chunk + 1, first);
     list.push_back(std::make_unique<ChunkDraft>(
         d, ChunkPlace{.chunk = chunk,
                       .local = static_cast<std::int16_t>(c),
@@ -236,13 +244,17 @@ class WholeGradients {
       const std::uint32_t segment =
           chunks_[static_cast<std::size_t>(chunk)]->segment(ChunkCall::reduce_grads, false);
       if (segment == kNone) continue;
-      d_.role.calls.push_back(
-          {.segment = segment,
-           .chunk = chunk,
-           .micro_batch = static_cast<std::int32_t>(d_.plan().micro_batches) - 1,
-           .last_micro_batch = true});
+      d_.role.calls.push_back({.segment = segment,
+                               .chunk = chunk,
+                               .micro_batch = last_micro_batch(chunk),
+                               .last_micro_batch = true});
     }
     waiting_.clear();
+  }
+  std::int32_t last_micro_batch(std::int16_t chunk) const {
+    const ResolvedPlan& p = d_.plan();
+    const int copy = d_.role.chunks[static_cast<std::size_t>(chunk)].copy;
+    return static_cast<std::int32_t>((copy + 1) * p.micro_batches / p.model_copies()) - 1;
   }
   bool sends(std::int16_t chunk) const {
     return chunks_[static_cast<std::size_t>(chunk)]->place().previous_role >= 0;

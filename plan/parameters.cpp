@@ -197,6 +197,7 @@ void ChunkParameters::make_views(RoleDraft& d, Bucket& b) {
     ParameterRequest& r = requests_[id];
     r.param.name = d.writer.name(r.name);
     const auto param = static_cast<std::uint32_t>(d.writer.program.params.size());
+    r.param.second_copy = d.role.chunks[static_cast<std::size_t>(d.chunk)].copy > 0;
     d.writer.program.params.push_back(r.param);
     const std::int64_t n = local_elements(r.param, plan.tp);
     ParameterSlots s{.weight = d.view(b.weights, r.name, offset, n)};

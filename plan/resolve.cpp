@@ -125,7 +125,7 @@ void resolve_schedule(const Scenario& s, const FrameworkRules& rules, Resolver& 
                       const std::string& preset) {
   const SchedulePart& part = s.plan.schedule;
   resolve_schedule_kind(part, r, p, preset);
-  if (s.model.ends_share_word_embedding() && p.placement == ChunkPlacement::v_shape) {
+  if (s.model.ends_share_word_embedding() && p.placement != ChunkPlacement::loop) {
     r.error("plan.schedule.kind",
             "the first and the last chunk lie on one stage: a weight that both use is not built",
             "tied_embeddings: false and mtp_layers: 0, or a schedule whose last chunk is on the "

@@ -74,6 +74,8 @@ struct ResolvedPlan {
   bool shards_weights() const { return shards_states() && cuts_weights(sharding); }
   /// Sharded weights' gradients stay whole until the last micro-batch: what pipeline stages do.
   bool accumulates_whole() const { return shards_weights() && pp > 1; }
+  /// Of the model, on the pipeline's stages.
+  int model_copies() const { return placement == ChunkPlacement::two_way ? 2 : 1; }
   /// Ranks that hold the same weights: gradients are averaged over them.
   int replica_ranks() const { return dp * cp; }
   int replicas() const { return replica_ranks() / shard_degree; }

@@ -65,6 +65,24 @@ void reduce_partial_gradients(RoleDraft& d, ChunkList& chunks) {
   }
 }
 
+/// Of what the optimizer reads, between the two stages that hold the same parts of the model: both
+/// go through these in the model's order.
+void sum_over_copies(RoleDraft& d, ChunkList& chunks) {
+  if (d.plan().model_copies() == 1) return;
+  const std::uint32_t comm = d.comm(copies_comm(d.plan().pp, d.role.pipeline_rank));
+  std::vector<ChunkDraft*> in_order;
+  for (const auto& chunk : chunks) in_order.push_back(chunk.get());
+  std::sort(in_order.begin(), in_order.end(), [](const ChunkDraft* a, const ChunkDraft* b) {
+    return a->place().chunk.global_chunk < b->place().chunk.global_chunk;
+  });
+  for (ChunkDraft* chunk : in_order) {
+    for (const Bucket& b : chunk->parameters().buckets()) {
+      d.collective({.reduce = ReduceOp::sum, .comm = comm, .module = Module::optimizer},
+                   b.grad_shard, b.grad_shard, d.slot(b.grad_shard).elements);
+    }
+  }
+}
+
 /// The fp32 gradients the optimizer works on: the shard itself, or its fp32 copy.
 SlotId optimizer_gradient(RoleDraft& d, const Bucket& b) {
   const bool copies = d.rules().fp32_grad_copy_in_step && d.plan().master != Dtype::none &&
@@ -128,6 +146,10 @@ void give_back_gradients(RoleDraft& d, ChunkList& chunks) {
 }
 
 }  // namespace
+
+std::string copies_comm(int pp, int pipeline_rank) {
+  return "copies" + std::to_string(std::min(pipeline_rank, pp - 1 - pipeline_rank));
+}
 
 StepScalars make_scalars(RoleDraft& d) {
   StepScalars s;
@@ -204,6 +226,7 @@ SegmentDraft draft_grad_sync(RoleDraft& d, ChunkList& chunks) {
     }
   });
   reduce_partial_gradients(d, chunks);
+  sum_over_copies(d, chunks);
   for_each_bucket(chunks, [&](Bucket& b) {
     if (!b.tied) return;
     // Both stages' copies have a bucket of their own, so that their shards are alike too.

@@ -5,10 +5,12 @@
 //
 // Order of the end of a step (NVIDIA/Megatron-LM core/distributed/finalize_model_grads.py):
 // data-parallel reduction, gradients of replicated tensors over tp under sequence parallel, tied
-// word embedding over the first and last stage, global norm (one all-reduce: a barrier), clip,
+// word embedding over the first and last stage (or, where the model lies on the stages twice, all
+// gradients over both copies), global norm (one all-reduce: a barrier), clip,
 // optimizer, parameter gather.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "plan/chunk_draft.h"
@@ -22,6 +24,10 @@ struct StepScalars {
   SlotId expert_norm2 = kNone;  // of parted experts; norm2 itself where one group sums both
   SlotId coefficient = kNone;
 };
+
+/// Name of the communicator of a stage and the one that holds the same parts of the other model
+/// copy.
+std::string copies_comm(int pp, int pipeline_rank);
 
 using ChunkList = std::vector<std::unique_ptr<ChunkDraft>>;
 

@@ -27,7 +27,7 @@ double spline(double x, int power) {
 int drawing_members(const Mesh& mesh, const Comm& comm) {
   Comm of_stage = comm;
   of_stage.axes &= static_cast<std::uint8_t>(~kAxisPp);
-  of_stage.first_and_last_pp = false;
+  of_stage.stage_pair = -1;
   return of_stage.axes == 0 ? 1 : group_size(mesh, of_stage);
 }
 

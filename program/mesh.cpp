@@ -225,13 +225,10 @@ std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank) {
     std::erase_if(all,
                   [&](int r) { return replica_group(mesh, comm, coordinates_of(grid, r)) != own; });
   }
-  if (!comm.first_and_last_pp) return all;
-  const auto at_an_end = [&](int r) {
-    const int stage = coordinates_of(grid, r).pp;
-    return stage == 0 || stage == mesh.pp - 1;
-  };
-  if (!at_an_end(rank)) return {};
-  std::erase_if(all, [&](int r) { return !at_an_end(r); });
+  if (comm.stage_pair < 0) return all;
+  const auto is_member = [&](int r) { return comm.has_stage(coordinates_of(grid, r).pp, mesh.pp); };
+  if (!is_member(rank)) return {};
+  std::erase_if(all, [&](int r) { return !is_member(r); });
   return all;
 }
 
@@ -269,7 +266,7 @@ int group_size(const Mesh& mesh, const Comm& comm) {
     size *= spanned(mesh, comm.axes, kAxisCp) * spanned(mesh, comm.axes, kAxisDp);
   }
   if (comm.axes & kAxisPp) {
-    size *= comm.first_and_last_pp ? std::min(2, mesh.pp) : mesh.pp;
+    size *= comm.stage_pair >= 0 ? std::min(2, mesh.pp) : mesh.pp;
   }
   return size;
 }

@@ -101,7 +101,7 @@ Comm expert_replicas(const Mesh& mesh);
 int expert_place(const Mesh& mesh, const Coordinates& at);
 
 /// Members of the communicator's group that `rank` belongs to, ascending, on the dense grid; empty
-/// when the communicator is restricted to the ends of the pipeline and `rank` is not on one.
+/// when the communicator is restricted to a pair of stages and `rank` is on neither.
 std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank);
 
 /// Size of the communicator's groups.

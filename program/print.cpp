@@ -61,6 +61,11 @@ std::uint8_t wide_axes(const Mesh& mesh, const Comm& comm) {
   return static_cast<std::uint8_t>(axes);
 }
 
+std::string stages_text(const Comm& comm) {
+  if (comm.stage_pair < 0) return "";
+  return comm.stage_pair == 0 ? ", ends" : ", a pair";
+}
+
 std::string groups_text(const Program& p) {
   TextTable table({"communicator", "axes", "members", "groups", "first groups"});
   for (const Comm& comm : p.comms) {
@@ -73,8 +78,7 @@ std::string groups_text(const Program& p) {
       groups += (groups.empty() ? "" : " ") + group_text(ranks);
       ++shown;
     }
-    table.add({comm.name,
-               axes_text(wide_axes(p.mesh, comm)) + (comm.first_and_last_pp ? ", ends" : ""),
+    table.add({comm.name, axes_text(wide_axes(p.mesh, comm)) + stages_text(comm),
                format_count(group_size(p.mesh, comm)), format_count(count),
                groups + (count > shown ? " .." : "")});
   }

@@ -169,7 +169,8 @@ struct Param {
   // Tensors like this one that lie one after the other in the global tensor, and how many of them a
   // rank holds, by its place in the expert group.
   std::int64_t experts = 1, held = 1;
-  bool tied_copy = false;  // the last stage's copy of the tied word embedding
+  bool tied_copy = false;    // the last stage's copy of the tied word embedding
+  bool second_copy = false;  // of a model that lies on the stages twice
 
   std::int64_t size() const { return rows * cols * experts; }
   /// Ranks of an expert group hold different ones: gradients are reduced over their replicas alone.
@@ -240,6 +241,7 @@ struct Chunk {
   int global_chunk = 0;                // position in the model's order
   int layer_begin = 0, layer_end = 0;  // global layers
   bool has_embedding = false, has_head = false;
+  int copy = 0;  // of the model: runs the job's micro-batches of that copy
 };
 
 struct Role {
@@ -255,15 +257,20 @@ struct Role {
 enum Axis : std::uint8_t { kAxisTp = 1, kAxisCp = 2, kAxisEp = 4, kAxisDp = 8, kAxisPp = 16 };
 
 /// A communicator is one group per setting of the axes it does not span; members are a function of
-/// the rank. `first_and_last_pp` restricts the pp axis to its two ends (tied embeddings). `ways`
-/// and `stride` restrict the replica places (mesh.h) to that many, each that far from the next:
+/// the rank. `stage_pair` restricts the pp axis to two stages that mirror each other: its ends
+/// (tied embeddings), or those that hold the same parts of two model copies. `ways` and `stride`
+/// restrict the replica places (mesh.h) to that many, each that far from the next:
 /// shard groups are consecutive places (stride 1), their replicas stand one shard group apart.
 struct Comm {
   std::string name;  // "tp", "cp", "dp", "dp_shard", "pp_fwd", "embedding", "model", "world"
   std::uint8_t axes = 0;
-  bool first_and_last_pp = false;
-  int ways = 0;  // 0: all places
+  int stage_pair = -1;  // k: of the pp axis the stages k and pp - 1 - k alone; -1: all
+  int ways = 0;         // 0: all places
   int stride = 1;
+
+  bool has_stage(int stage, int stages) const {
+    return stage_pair < 0 || stage == stage_pair || stage == stages - 1 - stage_pair;
+  }
 };
 
 /// Degrees and placement. `order` lists axes innermost first; rank = sum of coordinate * stride.
@@ -281,6 +288,9 @@ struct Mesh {
 /// What the executors need to know of the training job; the same for every rank.
 struct Job {
   std::int64_t micro = 1, sequence = 1, micro_batches = 1, global_batch = 1;
+  /// That lie on the stages, in opposite directions: copy c runs the micro-batches from
+  /// c * micro_batches / model_copies on, as many.
+  int model_copies = 1;
   std::int64_t vocab = 1;  // unpadded
   std::int64_t heads = 1;  // global query heads (alibi slopes, dropout)
   double attention_dropout = 0.0, hidden_dropout = 0.0;

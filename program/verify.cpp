@@ -37,6 +37,10 @@ constexpr std::array kChecks{
              "reads it; "
              "tied parameters also over the first and last stage",
              check_gradients},
+    CheckRow{"copies",
+             "where the model lies on the stages twice, every gradient is summed over both copies "
+             "once, complete and before the optimizer reads it",
+             check_copies},
     CheckRow{"progress",
              "waits have a record before them, and no role is stuck when all streams run as far as "
              "they can",

@@ -92,6 +92,7 @@ class RoleCalls {
     }
     for (std::size_t n = 0; n < done_.size(); ++n) {
       const std::size_t chunk = n / static_cast<std::size_t>(m_);
+      if (!is_of_copy(chunk, static_cast<std::int64_t>(n) % m_)) continue;
       const unsigned missing = duties_[chunk].all & ~static_cast<unsigned>(done_[n]);
       if (missing != 0)
         v.add(fmt::format("role {} chunk {} micro-batch {} lacks {}", role_, chunk,
@@ -100,9 +101,18 @@ class RoleCalls {
   }
 
  private:
+  /// Every copy of the model has as many micro-batches, one after the other.
+  bool is_of_copy(std::size_t chunk, std::int64_t micro_batch) const {
+    const std::int64_t each = m_ / program_.job.model_copies;
+    return micro_batch / each == program_.roles[role_].chunks[chunk].copy;
+  }
+
   void check_call(std::size_t i, unsigned actions, Violations& v) {
     const Call& call = program_.roles[role_].calls[i];
     const Duties& duties = duties_[static_cast<std::size_t>(call.chunk)];
+    if (!is_of_copy(static_cast<std::size_t>(call.chunk), call.micro_batch))
+      v.add(call_text(program_, role_, i) + " does " + text_of(actions) +
+            " for a micro-batch of the other copy of the model");
     std::uint8_t& done = done_[static_cast<std::size_t>(call.chunk * m_ + call.micro_batch)];
     if ((done & actions) != 0)
       v.add(call_text(program_, role_, i) + " repeats " + text_of(done & actions));
@@ -175,8 +185,9 @@ std::vector<std::string> check_calls(const ProgramFacts& facts) {
     for (const Chunk& chunk : role.chunks) last = std::max(last, chunk.global_chunk);
     count += role.chunks.size();
   }
-  if (count != static_cast<std::size_t>(last + 1))
-    v.add(fmt::format("{} chunks for the model's parts 0 to {}", count, last));
+  const int copies = facts.program.job.model_copies;
+  if (count != static_cast<std::size_t>(last + 1) * static_cast<std::size_t>(copies))
+    v.add(fmt::format("{} chunks for {} of the model's parts 0 to {}", count, copies, last));
   for (std::size_t r = 0; r < facts.program.roles.size(); ++r) RoleCalls(facts, r, last).check(v);
   return v.take();
 }

@@ -19,7 +19,7 @@ struct Issued {
 using Sequences = std::vector<std::vector<Issued>>;  // by role, of one communicator
 
 bool is_member(const Comm& comm, std::size_t role, std::size_t roles) {
-  return !comm.first_and_last_pp || role == 0 || role + 1 == roles;
+  return comm.has_stage(static_cast<int>(role), static_cast<int>(roles));
 }
 
 const char* difference(const Op& a, const Op& b) {

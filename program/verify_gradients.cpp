@@ -14,25 +14,15 @@
 #include <array>
 #include <set>
 
-#include "program/mesh.h"
+#include "program/slot_part.h"
 #include "program/verify_checks.h"
 
 namespace windtunnel {
 
 namespace {
 
-/// Part of a root, over all ranks: views whose place depends on the rank span all their places.
-struct Part {
-  SlotId root = 0;
-  std::int64_t begin = 0, end = 0;
-
-  bool overlaps(const Part& other) const {
-    return root == other.root && begin < other.end && other.begin < end;
-  }
-};
-
 struct Access {
-  Part part;
+  SlotPart part;
   std::uint32_t call = 0, op = 0;
   std::uint32_t count = 1;  // executions in a step
 
@@ -49,8 +39,8 @@ class RoleGradients {
     for (SlotId id = 0; id < role_.slots.size(); ++id) {
       const Slot& slot = role_.slots[id];
       if (slot.param != kNone && tied.count(program_.params[slot.param].name) > 0 &&
-          is_buffer(part_of(id).root))
-        tied_.push_back(part_of(id));
+          is_buffer(part(id).root))
+        tied_.push_back(part(id));
     }
   }
 
@@ -58,10 +48,10 @@ class RoleGradients {
     if (replica_ranks(program_.mesh) > 1) {
       for (const SlotId root : buffers_) check_covers(root, v);
     }
-    for (const Part& part : tied_) check_tied(part, v);
+    for (const SlotPart& part : tied_) check_tied(part, v);
     for (const Access& r : embedding_) {
       const bool holds_tied = std::any_of(tied_.begin(), tied_.end(),
-                                          [&](const Part& t) { return t.overlaps(r.part); });
+                                          [&](const SlotPart& t) { return t.overlaps(r.part); });
       if (!holds_tied) v.add(text(r) + ": the buffer holds no tied parameter");
     }
     for (const std::vector<Access>* list :
@@ -77,16 +67,7 @@ class RoleGradients {
     return std::binary_search(buffers_.begin(), buffers_.end(), root);
   }
 
-  Part part_of(SlotId id) const {
-    Part part{.root = id, .begin = 0, .end = role_.slots[id].elements};
-    while (role_.slots[part.root].parent != kNone) {
-      const Slot& view = role_.slots[part.root];
-      part.begin += view.offset;
-      part.end += last_offset_of(program_.mesh, view);
-      part.root = view.parent;
-    }
-    return part;
-  }
+  SlotPart part(SlotId id) const { return part_of(program_.mesh, role_, id); }
 
   bool is_static_gradient(SlotId id) const {
     const Slot& root = role_.slots[facts_.roles[r_].roots[id]];
@@ -104,7 +85,7 @@ class RoleGradients {
         const SlotId id = program_.operands(op)[n];
         if (!is_static_gradient(id)) continue;
         const bool input = n < op.inputs;
-        Access a{.part = part_of(id), .op = i, .count = variant.count};
+        Access a{.part = part(id), .op = i, .count = variant.count};
         const bool makes = op.phase == Phase::backward || op.phase == Phase::weight_grad;
         a.call = makes ? variant.last_call : variant.first_call;
         if (op.kind == OpKind::compute) {
@@ -112,7 +93,8 @@ class RoleGradients {
           if (input && op.phase == Phase::optimizer) reads_.push_back(a);
         } else if (input && program_.comms[op.comm].axes == replica_axes(program_.mesh)) {
           replicas_[over(a.part.root, program_.comms[op.comm])].push_back(a);
-        } else if (input && program_.comms[op.comm].first_and_last_pp) {
+        } else if (input && program_.comms[op.comm].stage_pair >= 0 &&
+                   program_.job.model_copies == 1) {
           embedding_.push_back(a);
         }
       }
@@ -142,7 +124,7 @@ class RoleGradients {
   void find_parted() {
     for (SlotId id = 0; id < role_.slots.size(); ++id) {
       const std::uint32_t param = role_.slots[id].param;
-      if (param != kNone && program_.params[param].is_parted()) parted_.insert(part_of(id).root);
+      if (param != kNone && program_.params[param].is_parted()) parted_.insert(part(id).root);
     }
   }
 
@@ -188,7 +170,7 @@ class RoleGradients {
                         role_.slots[root].elements, name));
   }
 
-  void check_tied(const Part& part, Violations& v) const {
+  void check_tied(const SlotPart& part, Violations& v) const {
     std::uint32_t times = 0;
     bool whole = true;
     for (const Access& a : embedding_) {
@@ -229,7 +211,7 @@ class RoleGradients {
   std::vector<Access> embedding_;                // reductions over the first and last stage
   std::set<SlotId> parted_;                      // roots that hold parts of all experts
   std::vector<SlotId> buffers_;                  // roots the optimizer reads, ascending
-  std::vector<Part> tied_;                       // gradients of tied parameters
+  std::vector<SlotPart> tied_;                   // gradients of tied parameters
 };
 
 }  // namespace

@@ -105,6 +105,9 @@ void check_slots(const Program& p, std::size_t role, Violations& v) {
 
 std::vector<std::string> find_bad_indices(const Program& p) {
   Violations v;
+  if (p.job.model_copies < 1 || p.job.micro_batches % p.job.model_copies != 0)
+    v.add(fmt::format("{} micro-batches for {} copies of the model", p.job.micro_batches,
+                      p.job.model_copies));
   check_segments(p, v);
   for (std::size_t i = 0; i < p.ops.size(); ++i) {
     if (const char* why = bad_index(p, p.ops[i])) v.add(fmt::format("op {}: {}", i, why));
@@ -112,6 +115,10 @@ std::vector<std::string> find_bad_indices(const Program& p) {
   std::vector<std::string> found = v.take();
   if (!found.empty()) return found;
   for (std::size_t r = 0; r < p.roles.size(); ++r) {
+    for (const Chunk& chunk : p.roles[r].chunks) {
+      if (chunk.copy < 0 || chunk.copy >= p.job.model_copies)
+        v.add(fmt::format("role {}: a chunk of copy {} of the model", r, chunk.copy));
+    }
     check_slots(p, r, v);
     check_calls_of(p, r, v);
   }

@@ -233,7 +233,7 @@ class DryRun {
     if (op.kind == OpKind::recv) return meetings_[op.channel].sends > item.ticket;
     const Comm& comm = program_.comms[op.channel];
     for (std::size_t other = 0; other < roles_.size(); ++other) {
-      const bool member = !comm.first_and_last_pp || other == 0 || other + 1 == roles_.size();
+      const bool member = comm.has_stage(static_cast<int>(other), static_cast<int>(roles_.size()));
       if (member && other != r && roles_[other].arrived[op.channel] <= item.ticket) return false;
     }
     return true;

@@ -48,7 +48,8 @@ std::int64_t ParamMap::global_index(std::int64_t local) const {
 }
 
 bool counts_in_norm(const Param& param, int tp_rank) {
-  return !param.tied_copy && (param.shard_dim >= 0 || tp_rank == 0 || param.experts > 1);
+  if (param.tied_copy || param.second_copy) return false;
+  return param.shard_dim >= 0 || tp_rank == 0 || param.experts > 1;
 }
 
 }  // namespace windtunnel

@@ -33,11 +33,6 @@ Used one_of(const std::optional<E>& value, std::initializer_list<E> unbuilt,
   return std::nullopt;
 }
 
-Used schedule_kind(const Scenario& s) {
-  using K = ScheduleKind;
-  return one_of(s.plan.schedule.kind, {K::dualpipe}, kScheduleWords);
-}
-
 Used unbuilt_dtype(const std::optional<Dtype>& dtype) {
   return one_of(dtype, {Dtype::fp8, Dtype::mxfp8, Dtype::nvfp4}, kComputeWords);
 }
@@ -72,7 +67,6 @@ constexpr Rule kRules[] = {
      "parallel_block: false"},
     {"plan.cp", [](const Scenario& s) { return s.model.moe ? above(s.plan.cp, 1) : Used(); },
      "cp: 1 where the model has experts"},
-    {"plan.schedule.kind", schedule_kind, "dualpipe_v is"},
     {"plan.precision.params", unbuilt_params,
      "params of the compute type are; 8-bit products quantise bf16 or fp32 weights"},
     {"plan.precision.grads",

@@ -49,7 +49,7 @@ class Compiler {
   int roles_meeting(const Comm& comm) const {
     const int roles = static_cast<int>(program_.roles.size());
     if ((comm.axes & kAxisPp) == 0) return 1;
-    return comm.first_and_last_pp ? std::min(roles, 2) : roles;
+    return comm.stage_pair >= 0 ? std::min(roles, 2) : roles;
   }
 
   std::uint16_t category(const TimeCategory& wanted) {

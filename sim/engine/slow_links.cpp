@@ -51,7 +51,7 @@ std::vector<FactorQ16> own_factors(const Program& program, const LaneGrid& grid,
 }
 
 bool meets(const Comm& comm, std::size_t role, std::size_t roles) {
-  return !comm.first_and_last_pp || role == 0 || role + 1 == roles;
+  return comm.has_stage(static_cast<int>(role), static_cast<int>(roles));
 }
 
 void raise(std::vector<FactorQ16>& factors, const std::vector<FactorQ16>& other) {

@@ -86,7 +86,7 @@ TEST_F(Check, AnUnknownIdIsCorrected) {
 TEST_F(Check, ARefusedScenarioOfASetIsNamedAndTheOthersAnswered) {
   const Finished f = windtunnel("check $DATA/with_refused.yaml --json");
   EXPECT_EQ(f.exit_code, 2);
-  expect_contains(f.err, "dualpipe");
+  expect_contains(f.err, "muon");
   const json j = json::parse(f.out);
   ASSERT_EQ(j.size(), 2U);
   EXPECT_EQ(j.at(0).at("id"), "later");

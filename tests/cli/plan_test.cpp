@@ -46,7 +46,7 @@ TEST_F(PlanVerb, JsonHasValuesMeshAndStages) {
 TEST_F(PlanVerb, WhatIsNotBuiltIsRefusedByName) {
   const Finished f = windtunnel("plan $DATA/with_refused.yaml --id later");
   EXPECT_EQ(f.exit_code, 2);
-  expect_contains(f.err, "dualpipe");
+  expect_contains(f.err, "muon");
 }
 
 }  // namespace

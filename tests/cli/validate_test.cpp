@@ -30,7 +30,7 @@ TEST_F(ValidateVerb, ARefusedRowIsNamedAndExitsWithTwo) {
   EXPECT_EQ(f.exit_code, 2);
   const json rows = json::parse(f.out).at("rows");
   ASSERT_EQ(rows.size(), 2U);
-  expect_contains(rows.at(0).at("refused"), "dualpipe");
+  expect_contains(rows.at(0).at("refused"), "muon");
   EXPECT_TRUE(rows.at(1).at("refused").is_null());
 }
 

@@ -54,6 +54,40 @@ TEST(ModelStates, Oracle_O_043_bytes_per_parameter) {
   }
 }
 
+// Two copies of the model in opposite directions: stage r has the states of parts r and p - 1 - r,
+// and sums the gradients of both with stage p - 1 - r (DeepSeek-V3, 2412.19437, section 3.2).
+TEST(ModelStates, DualPipeHoldsTheModelTwice) {
+  const auto of_schedule = [](const char* kind) {
+    return lower_scenario(scenario_of(fmt::format(
+        R"(id: copies
+model: {}
+cluster: {{device: unit, devices_per_node: 4, nodes: 1, unit: {{layer: {{F: "1 s", B: "2 s"}}}}}}
+batch: {{global: 8, micro: 1, sequence: 32}}
+plan: {{pp: 4, schedule: {{kind: {}}}}}
+)",
+        small_model(4), kind)));
+  };
+  const Lowered one = of_schedule("1f1b"), two = of_schedule("dualpipe");
+  for (std::size_t r = 0; r < 4; ++r) {
+    const std::vector<Role>&single = one.program.roles, &twice = two.program.roles;
+    expect_exact(fmt::format("states of stage {}", r).c_str(),
+                 model_state_bytes(single[r]) + model_state_bytes(single[3 - r]),
+                 model_state_bytes(twice[r]));
+    std::int64_t summed = 0, gradients = 0;
+    for (const Call& call : twice[r].calls) {
+      for (const Op& op : two.program.ops_of(call)) {
+        if (op.kind == OpKind::collective && two.program.comms[op.comm].name.starts_with("copies"))
+          summed += op.elements * bytes_of(op.dtype, 1);
+      }
+    }
+    for (const Slot& slot : twice[r].slots) {
+      if (slot.category == Category::grads && slot.parent == kNone && slot.space == Space::statics)
+        gradients += slot.bytes();
+    }
+    expect_exact(fmt::format("bytes stage {} sums over both copies", r).c_str(), gradients, summed);
+  }
+}
+
 /// Elements of the gradient buckets of a role, in order of reduction.
 std::vector<std::int64_t> bucket_elements(const Program& program, const Role& role) {
   std::vector<std::int64_t> elements;

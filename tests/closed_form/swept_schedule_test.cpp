@@ -81,7 +81,11 @@ INSTANTIATE_TEST_SUITE_P(
         SweptCase{"Oracle_O_107_dualpipe_v_p4_m10",
                   split({"dualpipe_v", 4, 10, 2}, 1, 1),
                   33,
-                  {9, 9, 9, 9}}),
+                  {9, 9, 9, 9}},
+        SweptCase{"Oracle_O_110_dualpipe_p8_m20",
+                  split({"dualpipe", 8, 20}, 1, 1),
+                  66,
+                  {9, 9, 9, 9, 9, 9, 9, 9}}),
     test_name);
 
 }  // namespace

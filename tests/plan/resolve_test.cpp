@@ -111,8 +111,8 @@ TEST(Resolve, MorePassesThanAProgramMayHaveAreRefused) {
 }
 
 /// Both ends lie on stage 0 there.
-TEST(Resolve, TiedEmbeddingsInAVAreRefused) {
-  for (const char* kind : {"zb_v", "dualpipe_v"}) {
+TEST(Resolve, TiedEmbeddingsWithBothEndsOnOneStageAreRefused) {
+  for (const char* kind : {"zb_v", "dualpipe_v", "dualpipe"}) {
     const std::string text =
         "model: {layers: 8, hidden: 64, ffn: 256, heads: 8, vocab: 1000, tied_embeddings: true}\n"
         "cluster: {device: a100-sxm-80gb, devices_per_node: 8, nodes: 1}\n"

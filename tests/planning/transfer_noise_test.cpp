@@ -85,10 +85,10 @@ std::vector<TransferNoise> of_comms(const Mesh& mesh, const std::vector<Comm>& c
 }
 
 TEST(TransferNoise, StagesHaveOneDraw) {
-  const std::vector<TransferNoise> noise = of_comms(
-      {.tp = 4, .pp = 2}, {{.name = "tp", .axes = kAxisTp},
-                           {.name = "model", .axes = kAxisTp | kAxisPp},
-                           {.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true}});
+  const std::vector<TransferNoise> noise =
+      of_comms({.tp = 4, .pp = 2}, {{.name = "tp", .axes = kAxisTp},
+                                    {.name = "model", .axes = kAxisTp | kAxisPp},
+                                    {.name = "embedding", .axes = kAxisPp, .stage_pair = 0}});
   EXPECT_EQ(noise[0].member, drawn_noise({.sigma = 0.1, .early = 0.05}, 4).member);
   EXPECT_EQ(noise[1].member, noise[0].member);
   EXPECT_EQ(noise[2].early, 0.0);

@@ -60,7 +60,7 @@ TEST_F(Validate, ASmallSetIsLoweredSimulatedAndScored) {
   EXPECT_DOUBLE_EQ(*v.rows[0].step_time_error, -0.25);
   EXPECT_FALSE(v.rows[1].step_time_error) << "an OOM has no step time";
   EXPECT_FALSE(v.rows[2].predicted);
-  EXPECT_NE(v.rows[2].refused.find("dualpipe"), std::string::npos) << v.rows[2].refused;
+  EXPECT_NE(v.rows[2].refused.find("muon"), std::string::npos) << v.rows[2].refused;
   EXPECT_EQ(v.summaries.overall.refused, 1);
   EXPECT_EQ(v.summaries.overall.oom.false_negative, 1);
   EXPECT_EQ(v.summaries.overall.ranking.groups, 1);

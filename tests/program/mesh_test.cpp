@@ -127,12 +127,15 @@ TEST(Mesh, GroupsOfAnAxisPartitionTheRanks) {
   for (const int times : seen) EXPECT_EQ(times, 1);
 }
 
-TEST(Mesh, EmbeddingGroupHoldsTheEndsOfThePipeline) {
+TEST(Mesh, StagePairsHoldTheStagesThatMirrorEachOther) {
   const Mesh mesh = megatron_mesh(2, 1, 2, 4);
-  const Comm embedding{.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true};
+  const Comm embedding{.name = "embedding", .axes = kAxisPp, .stage_pair = 0};
   EXPECT_EQ(members(mesh, embedding, 13), (Group{1, 13}));
   EXPECT_TRUE(members(mesh, embedding, 4).empty());
   EXPECT_EQ(group_size(mesh, embedding), 2);
+  const Comm inner{.name = "copies1", .axes = kAxisPp, .stage_pair = 1};
+  EXPECT_EQ(members(mesh, inner, 9), (Group{5, 9}));
+  EXPECT_TRUE(members(mesh, inner, 13).empty());
   const Comm model{.name = "model", .axes = kAxisPp | kAxisTp};
   EXPECT_EQ(group_size(mesh, model), 8);
   EXPECT_EQ(members(mesh, model, 3), (Group{2, 3, 6, 7, 10, 11, 14, 15}));

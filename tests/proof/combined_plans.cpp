@@ -37,6 +37,13 @@ std::vector<PlanCase> sixteen_ranks() {  // NOLINT(readability-function-size)
          s.batch.global = 32;
          s.plan.schedule.kind = ScheduleKind::dualpipe_v;
        }},
+      {"all16_pp4_dp4_ep2_dualpipe_zero1", toy_moe,
+       [](Scenario& s) {
+         set_degrees(s, {.pp = 4, .dp = 4, .ep = 2});
+         s.batch.global = 32;
+         s.plan.schedule.kind = ScheduleKind::dualpipe;
+         zero1_overlapped(s);
+       }},
       {"all16_tp2_pp2_cp2_dp2_zb_v_zero1", toy_llama,
        [](Scenario& s) {
          set_degrees(s, {.tp = 2, .pp = 2, .cp = 2, .dp = 2});

@@ -248,6 +248,13 @@ std::vector<PlanCase> models_and_schedules() {  // NOLINT(readability-function-s
          s.plan.schedule.kind = ScheduleKind::zb_h1;
          zero1_overlapped(s);
        }},
+      {"moe_dualpipe", toy_moe,
+       [](Scenario& s) {
+         set_degrees(s, {.pp = 2, .dp = 2, .ep = 2});
+         s.model.moe->shared_experts = 1;
+         s.plan.schedule.kind = ScheduleKind::dualpipe;
+         zero1_overlapped(s);
+       }},
       {"moe_dualpipe_v", toy_moe,
        [](Scenario& s) {
          set_degrees(s, {.pp = 2, .dp = 2, .ep = 2});

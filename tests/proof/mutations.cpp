@@ -130,6 +130,10 @@ void not_a_tied_copy(Program& p) {
   for (Param& param : p.params) param.tied_copy = false;
 }
 
+void counts_in_every_copy(Program& p) {
+  for (Param& param : p.params) param.second_copy = false;
+}
+
 /// A free trades places with the kernel before it, the last to use the tensor.
 void free_early(Program& p) {
   for (const Segment& s : p.segments) {
@@ -203,6 +207,14 @@ constexpr std::array kMutations = {
     Mutation{"tied embedding not reduced", "pp2_1f1b", Check::field,
              [](Program& p) { drop(p, of_gradients("embedding")); }},
     Mutation{"clip norm counts the tied copy", "pp2_1f1b", Check::field, not_a_tied_copy},
+    Mutation{"a gradient not summed over both copies of the model", "pp2_dualpipe", Check::field,
+             [](Program& p) { drop(p, first(of_gradients("copies0"))); }},
+    Mutation{"both copies of the model averaged", "pp2_dualpipe", Check::field,
+             [](Program& p) {
+               change(p, of_gradients("copies0"), [](Op& op) { op.reduce = ReduceOp::average; });
+             }},
+    Mutation{"clip norm counts both copies of the model", "pp2_dualpipe", Check::field,
+             counts_in_every_copy},
     Mutation{"clip norm counts data-parallel copies", "tp2_pp2_dp2_plain", Check::field,
              norm_over_world},
     Mutation{"clip norm counts tensor-parallel copies", "tp2", Check::fp64, nullptr,

@@ -54,6 +54,27 @@ std::vector<PlanCase> schedule_plans() {
       {"pp2_dualpipe_v", toy_llama, [](Scenario& s) { pipeline(s, {.kind = K::dualpipe_v}); }},
       {"pp4_dualpipe_v", toy_llama,
        [](Scenario& s) { pipeline(s, {.kind = K::dualpipe_v, .pp = 4, .layers = 8}); }},
+      {"pp2_dualpipe", toy_llama, [](Scenario& s) { pipeline(s, {.kind = K::dualpipe}); }},
+      {"pp4_dualpipe_gpt", toy_gpt,
+       [](Scenario& s) {
+         pipeline(s, {.kind = K::dualpipe, .pp = 4, .layers = 6});
+         s.model.tied_embeddings = false;
+       }},
+      {"pp2_dp2_dualpipe_overlap", toy_llama,
+       [](Scenario& s) {
+         pipeline(s, {.kind = K::dualpipe, .dp = 2});
+         s.plan.sharding.overlap_grad_reduce = true;
+       }},
+      {"tp2_pp2_dp2_dualpipe_zero1", toy_llama,
+       [](Scenario& s) {
+         pipeline(s, {.kind = K::dualpipe, .tp = 2, .dp = 2});
+         zero1_overlapped(s);
+       }},
+      {"pp2_dp2_dualpipe_fsdp", toy_llama,
+       [](Scenario& s) {
+         pipeline(s, {.kind = K::dualpipe, .dp = 2});
+         fsdp(s);
+       }},
       {"tp2_pp2_dp2_zb_h1_zero1", toy_gpt,
        [](Scenario& s) {
          pipeline(s, {.kind = K::zb_h1, .tp = 2, .dp = 2});

@@ -47,6 +47,7 @@ const VerifiedPlan kPlans[] = {
     {"cp2_ring", 2, "cp: 2, cp_kind: ring"},
     {"cp2_ulysses", 2, "cp: 2, cp_kind: ulysses"},
     {"pp2_zb_h1", 2, "pp: 2, schedule: {kind: zb_h1}"},
+    {"pp2_dualpipe", 2, "pp: 2, schedule: {kind: dualpipe}"},
     {"tp2_overlap", 2, "tp: 2, sequence_parallel: true, overlap: {tp: true}"},
     {"ep2_zero1", 2, "dp: 2, ep: 2, sharding: {kind: zero1}", kExperts},
     {"pp2_ep2_latent_predicting", 4, "pp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kDeepSeek},

@@ -24,9 +24,7 @@ TEST_P(NotBuilt, IsNamedWithItsValue) {
 
 INSTANTIATE_TEST_SUITE_P(
     Plan, NotBuilt,
-    ::testing::Values(Case{"{pp: 4, schedule: {kind: dualpipe}}",
-                           "`plan.schedule.kind`: dualpipe is not built yet"},
-                      Case{"{optimizer: muon}", "`plan.optimizer`: muon is not built yet"},
+    ::testing::Values(Case{"{optimizer: muon}", "`plan.optimizer`: muon is not built yet"},
                       Case{"{precision: {compute: bf16, params: fp32}}",
                            "`plan.precision.params`: fp32 is not built yet"},
                       Case{"{lora: {rank: 16}}", "`plan.lora`: adapters is not built yet"},

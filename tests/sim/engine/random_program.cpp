@@ -122,7 +122,7 @@ Toy random_program(std::uint64_t seed) {
   toy.comm("dp_cp", kAxisDp | kAxisCp);
   const auto world = toy.comm("world", kAxisTp | kAxisCp | kAxisDp | kAxisPp);
   const auto embedding = toy.comm("embedding", kAxisPp);
-  toy.program.comms[embedding].first_and_last_pp = true;
+  toy.program.comms[embedding].stage_pair = 0;
   for (int role = 0; role < spec.stages; ++role) {
     toy.event(role, true);
     toy.event(role, false);

@@ -85,7 +85,7 @@ TEST(Placement, AnNvlinkDomainOverNodesIsOneIsland) {
 }
 
 TEST(Placement, RanksOutsideTheEmbeddingGroupAreAlone) {
-  const Comm embedding{.name = "embedding", .axes = kAxisPp, .first_and_last_pp = true};
+  const Comm embedding{.name = "embedding", .axes = kAxisPp, .stage_pair = 0};
   EXPECT_EQ(place_group(cluster(16, 8), kMesh, embedding, 40).ranks, 1);
   EXPECT_EQ(place_group(cluster(16, 8), kMesh, embedding, 100).ranks, 2);
 }

@@ -1,0 +1,120 @@
+// Where the model lies on the stages twice: is every gradient summed over both copies once, whole,
+// before the optimizer reads it?
+//
+// Each copy has half of the micro-batches. The sum is an all-reduce between the two stages that
+// hold the same part of the model; a gradient that is cut to shards is summed shard by shard.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "program/slot_part.h"
+#include "program/verify_checks.h"
+
+namespace windtunnel {
+
+namespace {
+
+struct Access {
+  SlotPart part;
+  std::uint32_t call = 0, op = 0;
+  std::uint32_t count = 1;  // executions in a step
+
+  std::uint64_t order() const { return std::uint64_t{call} << 32 | op; }
+};
+
+class CopiedGradients {
+ public:
+  CopiedGradients(const ProgramFacts& facts, std::size_t role)
+      : facts_(facts), program_(facts.program), role_(program_.roles[role]), r_(role) {
+    for (const CallVariant& variant : facts_.roles[r_].variants) collect(variant);
+  }
+
+  void check(Violations& v) {
+    std::vector<SlotId> buffers;
+    for (const Access& read : reads_) buffers.push_back(read.part.root);
+    std::sort(buffers.begin(), buffers.end());
+    buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+    for (const SlotId root : buffers) check_cover(root, v);
+    for (const Access& sum : sums_) check_order(sum, v);
+  }
+
+ private:
+  std::string text(const Access& a) const { return place_text(program_, {r_, a.call, a.op}); }
+
+  bool is_gradient(SlotId id) const {
+    const Slot& root = role_.slots[facts_.roles[r_].roots[id]];
+    return root.category == Category::grads &&
+           (root.space == Space::statics || root.space == Space::step);
+  }
+
+  void collect(const CallVariant& variant) {
+    const Segment& segment = program_.segments[variant.call.segment];
+    for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
+      const Op& op = program_.ops[i];
+      if (op.kind != OpKind::compute && op.kind != OpKind::collective) continue;
+      if (!runs(op, variant.call, 1)) continue;
+      const bool optimizes = op.phase == Phase::optimizer;
+      const bool sums = op.kind == OpKind::collective && op.reduce == ReduceOp::sum &&
+                        program_.comms[op.comm].stage_pair >= 0;
+      for (std::size_t n = 0; n < op.refs; ++n) {
+        const SlotId id = program_.operands(op)[n];
+        if (!is_gradient(id)) continue;
+        const bool input = n < op.inputs;
+        Access a{.part = part_of(program_.mesh, role_, id), .op = i, .count = variant.count};
+        a.call = optimizes || sums ? variant.first_call : variant.last_call;
+        if (sums && input) sums_.push_back(a);
+        if (!sums && !input && !optimizes) writes_.push_back(a);
+        if (input && optimizes) reads_.push_back(a);
+      }
+    }
+  }
+
+  void check_cover(SlotId root, Violations& v) const {
+    std::vector<const Access*> parts;
+    for (const Access& a : sums_) {
+      if (a.part.root == root) parts.push_back(&a);
+    }
+    std::sort(parts.begin(), parts.end(),
+              [](const Access* a, const Access* b) { return a->part.begin < b->part.begin; });
+    std::int64_t covered = 0;
+    bool once = true;
+    for (const Access* a : parts) {
+      once &= a->count == 1 && a->part.begin == covered;
+      covered = a->part.end;
+    }
+    if (!once || covered != role_.slots[root].elements)
+      v.add(fmt::format("role {}: {} is not summed over both copies of the model once", r_,
+                        slot_text(program_, role_, root)));
+  }
+
+  void check_order(const Access& sum, Violations& v) const {
+    const auto later = [&](const Access& w) {
+      return w.part.overlaps(sum.part) && w.order() > sum.order();
+    };
+    const auto earlier = [&](const Access& a) {
+      return a.part.overlaps(sum.part) && a.order() < sum.order();
+    };
+    if (const auto w = std::find_if(writes_.begin(), writes_.end(), later); w != writes_.end())
+      v.add(text(sum) + ": the gradient is not complete before " + text(*w));
+    if (const auto a = std::find_if(reads_.begin(), reads_.end(), earlier); a != reads_.end())
+      v.add(text(sum) + ": the optimizer has already read it: " + text(*a));
+  }
+
+  const ProgramFacts& facts_;
+  const Program& program_;
+  const Role& role_;
+  std::size_t r_;
+  std::vector<Access> sums_, writes_, reads_;
+};
+
+}  // namespace
+
+std::vector<std::string> check_copies(const ProgramFacts& facts) {
+  Violations v;
+  if (facts.program.job.model_copies == 1) return v.take();
+  for (std::size_t r = 0; r < facts.roles.size(); ++r) CopiedGradients(facts, r).check(v);
+  return v.take();
+}
+
+}  // namespace windtunnel
