@@ -115,7 +115,7 @@ Shape read_shape(const Json& json) {
     shape.attr |= found;
   }
   const Json& dims = member(json, "dims");
-  require(dims.is_array() && dims.size() == shape.dims.size(), "a shape has six dims");
+  require(dims.is_array() && dims.size() <= shape.dims.size(), "a shape has at most seven dims");
   for (std::size_t i = 0; i < dims.size(); ++i) shape.dims[i] = integer(dims[i]);
   shape.bytes_read = integer(member(json, "traffic"));
   return shape;

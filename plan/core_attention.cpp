@@ -22,29 +22,29 @@ std::uint16_t attention_attr(const RoleDraft& d) {
   return attr | head_attr(d);
 }
 
-KernelSpec flash_spec(const RoleDraft& d, const LayerSizes& z, Kernel kernel) {
+KernelSpec flash_spec(const RoleDraft& d, const LayerSizes& z, std::int64_t window, Kernel kernel) {
   std::uint16_t attr = attention_attr(d);
   if (d.model().dropout) attr |= kAttentionDropout;
   return {.kernel = kernel,
           .dims = {z.micro, z.sequence, z.heads, z.kv_heads, z.head_dim,
-                   z.value_dim == z.head_dim ? 0 : z.value_dim},
+                   z.value_dim == z.head_dim ? 0 : z.value_dim, window},
           .attr = attr,
           .module = Module::core_attention,
           .variant = static_cast<std::uint8_t>(d.plan().attention_kernel)};
 }
 
-/// The fused softmax kernel takes 16 < s <= 4096 keys and whole groups of four (sample, head) rows;
-/// other shapes fall back to PyTorch's softmax (NVIDIA/Megatron-LM model/fused_softmax.py,
-/// is_kernel_available).
-bool fused_softmax_runs(const RoleDraft& d, const LayerSizes& z) {
-  if (d.plan().attention_kernel == AttentionKernel::torch) return false;
+/// The fused softmax kernel takes 16 < s <= 4096 keys and whole groups of four (sample, head) rows,
+/// of a causal mask; other shapes and masks fall back to PyTorch's softmax (NVIDIA/Megatron-LM
+/// model/fused_softmax.py, is_kernel_available).
+bool fused_softmax_runs(const RoleDraft& d, const LayerSizes& z, std::int64_t window) {
+  if (d.plan().attention_kernel == AttentionKernel::torch || window > 0) return false;
   return z.sequence > 16 && z.sequence <= 4096 && z.sequence % 4 == 0 &&
          (z.micro * z.heads) % 4 == 0;
 }
 
-std::uint8_t softmax_variant(const RoleDraft& d, const LayerSizes& z) {
-  return static_cast<std::uint8_t>(fused_softmax_runs(d, z) ? d.plan().attention_kernel
-                                                            : AttentionKernel::torch);
+std::uint8_t softmax_variant(const RoleDraft& d, const LayerSizes& z, std::int64_t window) {
+  return static_cast<std::uint8_t>(fused_softmax_runs(d, z, window) ? d.plan().attention_kernel
+                                                                    : AttentionKernel::torch);
 }
 
 }  // namespace
@@ -76,14 +76,15 @@ void TransformerLayer::forward_core() {
 void TransformerLayer::forward_flash() {
   t_.core_context = d_.tensor("context", core_.rows * core_.query, core_.act);
   t_.lse = d_.tensor("lse", core_.rows * core_.heads, Dtype::fp32);
-  d_.kernel(flash_spec(d_, core_, Kernel::flash_fwd), {t_.core_qkv}, {t_.core_context, t_.lse});
+  d_.kernel(flash_spec(d_, core_, window_, Kernel::flash_fwd), {t_.core_qkv},
+            {t_.core_context, t_.lse});
 }
 
 void TransformerLayer::forward_unfused() {
-  const std::array<std::int64_t, 6> dims{core_.micro, core_.sequence, core_.heads, core_.kv_heads,
-                                         core_.head_dim};
+  const std::array<std::int64_t, kShapeDims> dims{core_.micro, core_.sequence, core_.heads,
+                                                  core_.kv_heads, core_.head_dim};
   const std::uint8_t variant = static_cast<std::uint8_t>(d_.plan().attention_kernel);
-  const std::uint16_t fused = fused_softmax_runs(d_, core_) ? kFused : kAttrNone;
+  const std::uint16_t fused = fused_softmax_runs(d_, core_, window_) ? kFused : kAttrNone;
   // The fused kernel skips the masked half of what it reads.
   const std::int64_t half_scores = core_.scores * bits_of(core_.act) / 16;
   const SlotId scores = d_.tensor("scores", core_.scores, core_.act);
@@ -94,10 +95,10 @@ void TransformerLayer::forward_unfused() {
             {t_.core_qkv}, {scores});
   t_.probs = d_.tensor("probs", core_.scores, core_.act);
   d_.kernel({.kernel = Kernel::softmax_fwd,
-             .dims = {core_.micro, core_.sequence, core_.heads},
+             .dims = {core_.micro, core_.sequence, core_.heads, window_},
              .attr = static_cast<std::uint16_t>(attention_attr(d_) | fused),
              .module = Module::core_attention,
-             .variant = softmax_variant(d_, core_),
+             .variant = softmax_variant(d_, core_, window_),
              .launches = d_.rules().kernels.softmax_forward,
              .extra_bytes = fused != kAttrNone ? -half_scores : 0},
             {scores}, {t_.probs});
@@ -160,16 +161,16 @@ SlotId TransformerLayer::backward_core(SlotId dcontext) {
                                                    : ring_backward(d_, core_, grad);
   }
   const SlotId dqkv = d_.tensor("dqkv", core_.rows * core_.qkv, core_.act);
-  d_.kernel(flash_spec(d_, core_, Kernel::flash_bwd),
+  d_.kernel(flash_spec(d_, core_, window_, Kernel::flash_bwd),
             {dcontext, t_.core_qkv, t_.core_context, t_.lse}, {dqkv});
   return dqkv;
 }
 
 SlotId TransformerLayer::backward_unfused(SlotId dcontext) {
-  const std::array<std::int64_t, 6> dims{core_.micro, core_.sequence, core_.heads, core_.kv_heads,
-                                         core_.head_dim};
+  const std::array<std::int64_t, kShapeDims> dims{core_.micro, core_.sequence, core_.heads,
+                                                  core_.kv_heads, core_.head_dim};
   const std::uint8_t variant = static_cast<std::uint8_t>(d_.plan().attention_kernel);
-  const std::uint16_t fused = fused_softmax_runs(d_, core_) ? kFused : kAttrNone;
+  const std::uint16_t fused = fused_softmax_runs(d_, core_, window_) ? kFused : kAttrNone;
   // The fused kernel skips the masked half of what it reads.
   const std::int64_t half_scores = core_.scores * bits_of(core_.act) / 16;
   const SlotId dqkv = d_.tensor("dqkv", core_.rows * core_.qkv, core_.act);
@@ -194,10 +195,10 @@ SlotId TransformerLayer::backward_unfused(SlotId dcontext) {
   const SlotId dscores =
       fused != kAttrNone ? dprobs : d_.tensor("dscores", core_.scores, core_.act);
   d_.kernel({.kernel = Kernel::softmax_bwd,
-             .dims = {core_.micro, core_.sequence, core_.heads},
+             .dims = {core_.micro, core_.sequence, core_.heads, window_},
              .attr = static_cast<std::uint16_t>(kCausal | fused),
              .module = Module::core_attention,
-             .variant = softmax_variant(d_, core_),
+             .variant = softmax_variant(d_, core_, window_),
              .launches = d_.rules().kernels.softmax_backward,
              .extra_bytes = fused != kAttrNone ? -2 * half_scores : 0},
             {dprobs, t_.probs}, {dscores});

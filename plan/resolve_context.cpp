@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/architectures/attention_window.h"
 #include "plan/preset_defaults.h"
 
 namespace windtunnel {
@@ -48,6 +49,14 @@ void check_blocks(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
             "unfused attention keeps no log(sum(exp)) to merge the parts of a softmax by: no stack "
             "runs it on keys of several ranks",
             "attention: flash, or cp_kind: ulysses");
+  }
+  const Model& m = s.model;
+  bool local = false;
+  for (std::int64_t layer = 0; layer < m.layers; ++layer)
+    local |= attention_window(m, layer, s.batch.sequence) > 0;
+  if (local) {
+    r.error("plan.cp_kind", "a sliding window over keys of several ranks is not built",
+            "cp_kind: ulysses, where every rank has its heads' whole sequence");
   }
   if (s.model.position == PositionKind::alibi) {
     r.error("plan.cp_kind",

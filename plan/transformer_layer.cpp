@@ -1,5 +1,6 @@
 #include "plan/transformer_layer.h"
 
+#include "models/architectures/attention_window.h"
 #include "models/architectures/parameters.h"
 #include "plan/elementwise.h"
 
@@ -64,7 +65,9 @@ TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters
       params_(parameters),
       z_(draft),
       core_(z_.of_core(draft.plan().cp_heads)),
-      layer_(place.layer) {
+      layer_(place.layer),
+      window_(attention_window(draft.model(), place.like.value_or(place.layer),
+                               draft.scenario.scenario.batch.sequence)) {
   const ResolvedPlan& p = d_.plan();
   quantized_ = p.quantizes();
   const bool selected = layer_is_selected(p.recompute_layers, place.index_in_stage);

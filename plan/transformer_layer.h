@@ -105,6 +105,7 @@ class TransformerLayer {
   ChunkParameters& params_;
   LayerSizes z_, core_;  // core_: of the attention between exchanges of heads
   int layer_;
+  std::int64_t window_;     // keys a query sees at most; 0: all before it
   bool quantized_ = false;  // its products are in the narrow compute type
   bool full_recompute_ = false;
   bool recompute_attention_ = false, recompute_core_ = false, recompute_mlp_ = false,

@@ -177,13 +177,15 @@ struct Param {
   bool is_parted() const { return held < experts; }
 };
 
+constexpr std::size_t kShapeDims = 7;
+
 /// A kernel or transfer with its sizes: the key of its cost. Equal shapes are stored once.
 struct Shape {
   Kernel kernel = Kernel::none;
   Dtype in = Dtype::none, out = Dtype::none, acc = Dtype::none;
   std::uint16_t attr = kAttrNone;  // ShapeAttr bits
   std::uint8_t variant = 0;        // implementation: AttentionKernel for attention, else 0
-  std::array<std::int64_t, 6> dims{};
+  std::array<std::int64_t, kShapeDims> dims{};
   std::int64_t bytes_read = 0, bytes_written = 0;  // device-memory traffic, each operand once
 
   friend bool operator==(const Shape&, const Shape&) = default;

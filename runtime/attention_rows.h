@@ -63,11 +63,12 @@ inline AttentionSizes sizes_of(const ref::AttentionDims& d) {
 }
 
 template <class C>
-ref::AttentionMask attention_mask(const C& c) {
+ref::AttentionMask attention_mask(const C& c, std::int64_t window = 0) {
   return {.causal = c.has(kCausal),
           .bias = c.has(kAlibi) ? ref::Bias::alibi : ref::Bias::none,
           .first_head = c.first_head(c.dim(2)),
-          .heads = c.program.job.heads};
+          .heads = c.program.job.heads,
+          .window = window};
 }
 
 template <class C>
@@ -90,7 +91,7 @@ void flash(const C& c) {
   ref::AttentionDims d = attention_dims(c);
   d.values = c.dim(5);
   const AttentionSizes n = sizes_of(d);
-  ref::FlashOptions options{.mask = attention_mask(c), .dropout = {}};
+  ref::FlashOptions options{.mask = attention_mask(c, c.dim(6)), .dropout = {}};
   if (c.has(kAttentionDropout)) {
     options.dropout =
         ref::FlashDropout{.key = dropout_key(c, 0), .elements = attention_elements(c, d.s, d.a)};
@@ -133,9 +134,9 @@ void softmax(const C& c) {
   const ref::AttentionDims d{.micro = c.dim(0), .s = c.dim(1), .a = c.dim(2), .k = 1, .d = 1};
   const std::int64_t n = sizes_of(d).scores;
   if (c.shape.kernel == Kernel::softmax_fwd) {
-    SetOf<C>::softmax_fwd(d, attention_mask(c), c.in(0, n), c.out(0, n));
+    SetOf<C>::softmax_fwd(d, attention_mask(c, c.dim(3)), c.in(0, n), c.out(0, n));
   } else {
-    SetOf<C>::softmax_bwd(d, attention_mask(c), c.in(0, n), c.in(1, n), c.out(0, n));
+    SetOf<C>::softmax_bwd(d, attention_mask(c, c.dim(3)), c.in(0, n), c.in(1, n), c.out(0, n));
   }
 }
 

@@ -55,13 +55,6 @@ Used given(bool in_use, const char* text) {
 }
 
 constexpr Rule kRules[] = {
-    {"model.sliding_window",
-     [](const Scenario& s) {
-       return above(static_cast<double>(s.model.sliding_window.value_or(0)), 0);
-     },
-     "leave sliding_window out for full attention"},
-    {"model.layer_pattern",
-     [](const Scenario& s) { return given(!s.model.layer_pattern.empty(), "a pattern"); }, ""},
     {"model.parallel_block",
      [](const Scenario& s) { return given(s.model.parallel_block, "true"); },
      "parallel_block: false"},

@@ -35,6 +35,11 @@ inline constexpr Word<PositionKind> kPositionWords[] = {
     {"rope", PositionKind::rope},
     {"alibi", PositionKind::alibi},
 };
+inline constexpr Word<LayerSpan> kLayerSpanWords[] = {
+    {"full", LayerSpan::full},           {"global", LayerSpan::full},
+    {"full_attention", LayerSpan::full}, {"local", LayerSpan::local},
+    {"sliding", LayerSpan::local},       {"sliding_attention", LayerSpan::local},
+};
 inline constexpr Word<NetworkKind> kNetworkWords[] = {
     {"ib", NetworkKind::ib},
     {"roce", NetworkKind::roce},

@@ -27,16 +27,17 @@ template <class T>
 struct SoftmaxRow {
   const T* scores;
   T* probabilities;
-  std::int64_t query, keys;
+  std::int64_t query, first, keys;  // sees keys [first, keys)
   T slope;
 };
 
 template <class T>
 void softmax(const SoftmaxRow<T>& o) {
-  for (std::int64_t j = 0; j < o.keys; ++j) {
+  std::fill(o.probabilities, o.probabilities + o.first, T{});
+  for (std::int64_t j = o.first; j < o.keys; ++j) {
     o.probabilities[j] = o.scores[j] - o.slope * static_cast<T>(o.query - j);
   }
-  Row<T> p(o.probabilities, o.keys);
+  Row<T> p(o.probabilities + o.first, o.keys - o.first);
   p = (p - p.maxCoeff()).exp();
   p *= 1 / p.sum();
 }
@@ -67,6 +68,7 @@ void softmax_fwd(const AttentionDims& dims, const AttentionMask& mask, const T* 
       softmax<T>({.scores = scores + from,
                   .probabilities = probabilities + from,
                   .query = query,
+                  .first = mask.first_key(query),
                   .keys = keys,
                   .slope = slope});
       std::fill(probabilities + from + keys, probabilities + from + dims.s, T{});
@@ -103,9 +105,11 @@ void softmax_bwd(const AttentionDims& dims, const AttentionMask& mask, const T* 
     for (std::int64_t query = 0; query < dims.s; ++query) {
       const std::int64_t from = dims.score(at.sample, at.head, query);
       const std::int64_t keys = mask.keys(query, dims.s);
-      const ConstRow<T> p(probabilities + from, keys), dp(dprobabilities + from, keys);
+      const std::int64_t first = mask.first_key(query), n = keys - first;
+      const ConstRow<T> p(probabilities + from + first, n), dp(dprobabilities + from + first, n);
       const T inner = (p * dp).sum();
-      Row<T>(dscores + from, keys) = p * (dp - inner);
+      std::fill(dscores + from, dscores + from + first, T{});
+      Row<T>(dscores + from + first, n) = p * (dp - inner);
       std::fill(dscores + from + keys, dscores + from + dims.s, T{});
     }
   });

@@ -41,6 +41,14 @@ using PerQuery = std::array<T, kFlashQueries>;
 /// Which queries and keys a tile covers.
 struct TileAt {
   std::int64_t query, key, rows, columns;
+  bool first = false;  // of its queries
+};
+
+/// Columns of a tile that one of its rows sees: [first, end).
+struct Visible {
+  std::int64_t first = 0, end = 0;
+
+  std::int64_t size() const { return end - first; }
 };
 
 /// What the tiles of one head have in common.
@@ -68,21 +76,26 @@ struct HeadContext {
     if (!options.mask.causal) return block.keys;
     return block.key_at.up_to(block.query_at.position(query), block.keys);
   }
-  /// How many of a tile's keys row i of it sees.
-  std::int64_t visible(const TileAt& tile, std::int64_t i) const {
-    return std::clamp<std::int64_t>(keys(tile.query + i) - tile.key, 0, tile.columns);
+  /// Which of a tile's keys row i of it sees. Only whole sequences have a window.
+  Visible visible(const TileAt& tile, std::int64_t i) const {
+    const std::int64_t end =
+        std::clamp<std::int64_t>(keys(tile.query + i) - tile.key, 0, tile.columns);
+    const std::int64_t first =
+        std::clamp<std::int64_t>(options.mask.first_key(tile.query + i) - tile.key, 0, end);
+    return {first, end};
   }
   RowDraws draws(std::int64_t query) const {
     const std::int64_t r = (at.sample * dims.a + at.head) * options.dropout->elements.s +
                            block.query_at.position(query);
     return {options.dropout->key, options.dropout->elements.row(r)};
   }
-  /// Subtracts the distances' penalty from n scores of row i.
-  void add_bias(const TileAt& tile, std::int64_t i, std::int64_t n, T* scores) const {
+  /// Subtracts the distances' penalty from the scores of row i.
+  void add_bias(const TileAt& tile, std::int64_t i, const Visible& seen, T* scores) const {
     if (options.mask.bias == reference::Bias::none) return;
     const std::int64_t distance = tile.query + i - tile.key;
     const T per_position = slope;  // a copy that `scores` cannot alias
-    for (std::int64_t j = 0; j < n; ++j) scores[j] -= per_position * static_cast<T>(distance - j);
+    for (std::int64_t j = seen.first; j < seen.end; ++j)
+      scores[j] -= per_position * static_cast<T>(distance - j);
   }
   /// factors (n) of row i: 0 or 1 / (1 - p).
   void dropout_factors(const TileAt& tile, std::int64_t i, std::int64_t n, T* factors) const {
@@ -101,9 +114,13 @@ struct HeadContext {
 template <class T, class F>
 void for_each_tile(const HeadContext<T>& head, std::int64_t query, std::int64_t rows, F visit) {
   const std::int64_t keys = head.keys(query + rows - 1);
-  for (std::int64_t key = 0; key < keys; key += kKeys<T>) {
-    visit(TileAt{
-        .query = query, .key = key, .rows = rows, .columns = std::min(kKeys<T>, keys - key)});
+  const std::int64_t begin = head.options.mask.first_key(query) / kKeys<T> * kKeys<T>;
+  for (std::int64_t key = begin; key < keys; key += kKeys<T>) {
+    visit(TileAt{.query = query,
+                 .key = key,
+                 .rows = rows,
+                 .columns = std::min(kKeys<T>, keys - key),
+                 .first = key == begin});
   }
 }
 
@@ -121,23 +138,24 @@ template <class T>
 void add_tile_row(const HeadContext<T>& head, const TileAt& tile, std::int64_t i, T* scores,
                   Running<T>& running) {
   const auto u = static_cast<std::size_t>(i);
-  const std::int64_t n = head.visible(tile, i);
-  std::fill(scores + n, scores + tile.columns, T{});
-  if (n == 0) return;
-  head.add_bias(tile, i, n, scores);
-  Row<T> p(scores, n);
+  const Visible seen = head.visible(tile, i);
+  std::fill(scores, scores + seen.first, T{});
+  std::fill(scores + seen.end, scores + tile.columns, T{});
+  if (seen.size() == 0) return;
+  head.add_bias(tile, i, seen, scores);
+  Row<T> p(scores + seen.first, seen.size());
   const T largest = std::max(running.largest[u], p.maxCoeff());
   const T correction = std::exp(running.largest[u] - largest);
   p = (p - largest).exp();
   running.sum[u] = running.sum[u] * correction + p.sum();
   running.largest[u] = largest;
-  if (tile.key > 0 && correction != T{1}) {
+  if (!tile.first && correction != T{1}) {
     Row<T>(running.out.data + i * running.out.stride, head.dims.value_width()) *= correction;
   }
   if (head.options.dropout) {
     alignas(64) std::array<T, kKeys<T>> factors;
-    head.dropout_factors(tile, i, n, factors.data());
-    p *= Row<T>(factors.data(), n);
+    head.dropout_factors(tile, i, seen.end, factors.data());
+    p *= Row<T>(factors.data() + seen.first, seen.size());
   }
 }
 
@@ -169,7 +187,7 @@ void forward_queries(const HeadContext<T>& head, const ForwardBlocks<T>& o, std:
     product_nn<T>({.a = s.readable(),
                    .b = o.v.part(tile.key, 0, tile.columns, values),
                    .c = out,
-                   .update = tile.key == 0 ? Update::overwrite : Update::accumulate});
+                   .update = tile.first ? Update::overwrite : Update::accumulate});
   });
   for (std::int64_t i = 0; i < rows; ++i) {
     const auto u = static_cast<std::size_t>(i);
@@ -203,17 +221,20 @@ struct BackwardRow {
 template <class T>
 void backward_row(const HeadContext<T>& head, const TileAt& tile, std::int64_t i,
                   const BackwardRow<T>& o) {
-  const std::int64_t n = head.visible(tile, i);
-  std::fill(o.probabilities + n, o.probabilities + tile.columns, T{});
-  std::fill(o.dscores + n, o.dscores + tile.columns, T{});
-  if (n == 0) return;
-  head.add_bias(tile, i, n, o.probabilities);
-  Row<T> p(o.probabilities, n), ds(o.dscores, n);
+  const Visible seen = head.visible(tile, i);
+  for (T* row : {o.probabilities, o.dscores}) {
+    std::fill(row, row + seen.first, T{});
+    std::fill(row + seen.end, row + tile.columns, T{});
+  }
+  if (seen.size() == 0) return;
+  head.add_bias(tile, i, seen, o.probabilities);
+  Row<T> p(o.probabilities + seen.first, seen.size());
+  Row<T> ds(o.dscores + seen.first, seen.size());
   p = (p - o.lse).exp();
   if (head.options.dropout) {
     alignas(64) std::array<T, kKeys<T>> values;
-    head.dropout_factors(tile, i, n, values.data());
-    const Row<T> factors(values.data(), n);
+    head.dropout_factors(tile, i, seen.end, values.data());
+    const Row<T> factors(values.data() + seen.first, seen.size());
     ds = p * (ds * factors - o.inner);
     p *= factors;
   } else {

@@ -5,8 +5,9 @@
 // row = position * micro + sample; query head i reads key and value head i / (a / k). Scores and
 // probabilities are (micro * a, s, s): (sample, head, query, key). Value heads of the fused kernel
 // may have a width of their own.
-// real: S = q k^T / sqrt(d), P = softmax(S - alibi) over keys up to the query.
-// field: S = q k^T, P = S - alibi up to the query and 0 beyond it.
+// real: S = q k^T / sqrt(d), P = softmax(S - alibi) over keys up to the query, the nearest of them
+// where there is a window.
+// field: S = q k^T, P = S - alibi of the keys a query sees and 0 elsewhere.
 
 #include <cmath>
 #include <cstdint>
@@ -52,7 +53,11 @@ struct AttentionMask {
   Bias bias = Bias::none;
   std::int64_t first_head = 0;  // global number of this rank's first query head
   std::int64_t heads = 1;       // global query heads
+  std::int64_t window = 0;      // keys a query sees, its own the last; 0: all before it
 
+  std::int64_t first_key(std::int64_t query) const {
+    return window > 0 && query >= window ? query + 1 - window : 0;
+  }
   std::int64_t keys(std::int64_t query, std::int64_t s) const { return causal ? query + 1 : s; }
 };
 
@@ -119,21 +124,23 @@ T softmax_row(const AttentionDims& dims, const AttentionMask& mask, const Attent
   const std::int64_t keys = mask.keys(row.query, dims.s);
   const T slope =
       mask.bias == Bias::alibi ? alibi_slope<T>(mask.first_head + row.head, mask.heads) : T{};
-  for (std::int64_t j = 0; j < keys; ++j) {
+  const std::int64_t first = mask.first_key(row.query);
+  for (std::int64_t j = 0; j < first; ++j) probabilities[j] = T{};
+  for (std::int64_t j = first; j < keys; ++j) {
     probabilities[j] = scores[j] - slope * Number<T>::integer(row.query - j);
   }
   for (std::int64_t j = keys; j < dims.s; ++j) probabilities[j] = T{};
   if constexpr (Number<T>::exact) {
     return T{};
   } else {
-    T largest = probabilities[0];
+    T largest = probabilities[first];
     double sum = 0;
-    for (std::int64_t j = 1; j < keys; ++j) largest = std::fmax(largest, probabilities[j]);
-    for (std::int64_t j = 0; j < keys; ++j) {
+    for (std::int64_t j = first + 1; j < keys; ++j) largest = std::fmax(largest, probabilities[j]);
+    for (std::int64_t j = first; j < keys; ++j) {
       sum += std::exp(static_cast<double>(probabilities[j]) - largest);
     }
     const double lse = largest + std::log(sum);
-    for (std::int64_t j = 0; j < keys; ++j) {
+    for (std::int64_t j = first; j < keys; ++j) {
       probabilities[j] = static_cast<T>(std::exp(probabilities[j] - lse));
     }
     return static_cast<T>(lse);
@@ -222,8 +229,9 @@ void softmax_bwd(const AttentionDims& dims, const AttentionMask& mask, const T* 
       for (std::int64_t j = 0; j < keys; ++j)
         inner += static_cast<double>(probabilities[at + j]) * dprobabilities[at + j];
     }
+    const std::int64_t first = mask.first_key(row.query);
     for (std::int64_t j = 0; j < dims.s; ++j) {
-      if (j >= keys) {
+      if (j >= keys || j < first) {
         dscores[at + j] = T{};
       } else if constexpr (Number<T>::exact) {
         dscores[at + j] = dprobabilities[at + j];

@@ -78,7 +78,8 @@ void flash_bwd_row(const AttentionDims& dims, const FlashOptions& options, const
   softmax_row(dims, options.mask, row, p.data(), p.data());
   Dot<T> inner;
   for (std::int64_t c = 0; c < dims.value_width(); ++c) inner.add(o.dout[at + c], o.out[at + c]);
-  for (std::int64_t j = 0; j < options.mask.keys(row.query, dims.s); ++j) {
+  for (std::int64_t j = options.mask.first_key(row.query); j < options.mask.keys(row.query, dims.s);
+       ++j) {
     const std::int64_t key = dims.key(row.sample, j, row.head);
     const std::int64_t value = dims.value(row.sample, j, row.head);
     const T factor = options.factor<T>(dims, row, j);

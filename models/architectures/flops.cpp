@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/architectures/attention_window.h"
 #include "models/architectures/gemm.h"
 #include "models/architectures/parameters.h"
 
@@ -13,11 +14,10 @@ double number(std::int64_t n) {
 }
 
 /// Keys one query is charged for, on average over the sequence.
-double keys_per_query(const Model& model, std::int64_t sequence, AttentionSpan span) {
+double keys_per_query(std::int64_t sequence, std::int64_t window, AttentionSpan span) {
   if (sequence == 0) return 0.0;
-  const double s = number(sequence);
-  const double w = std::min(s, number(model.sliding_window.value_or(sequence)));
-  return span == AttentionSpan::full ? w : w - w * w / (2.0 * s);
+  if (span == AttentionSpan::full) return number(window > 0 ? window : sequence);
+  return causal_pairs(number(sequence), number(window)) / number(sequence);
 }
 
 /// Width of scores and of context together, summed over heads: 2 q, or a (d_qk + d_v) with MLA.
@@ -125,7 +125,7 @@ LayerFlops layer_forward_flops(const Model& model, std::int64_t layer, std::int6
     return !name.starts_with("router.") && !name.starts_with("proj.") && !is_mlp(name);
   });
   flops.core_attention = {2.0 * core_attention_width(model) *
-                          keys_per_query(model, sequence, span)};
+                          keys_per_query(sequence, attention_window(model, layer, sequence), span)};
   return flops;
 }
 
@@ -135,10 +135,15 @@ LayerFlops layers_forward_flops(const Model& model, std::int64_t sequence, Atten
     const LayerFlops one = layer_forward_flops(model, kind.layer, sequence, span);
     const double count = number(kind.count);
     sum.qkv += count * one.qkv;
-    sum.core_attention += count * one.core_attention;
     sum.proj += count * one.proj;
     sum.router += count * one.router;
     sum.mlp += count * one.mlp;
+  }
+  // Layers alike in their weights may see different keys.
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const std::int64_t window = attention_window(model, layer, sequence);
+    sum.core_attention +=
+        Flops{2.0 * core_attention_width(model) * keys_per_query(sequence, window, span)};
   }
   return sum;
 }

@@ -100,12 +100,14 @@ Model read_mistral(HfFields& fields) {
   return m;
 }
 
-/// Qwen's window applies only when switched on, and then not to the first layers.
-void refuse_partial_window(HfFields& fields) {
-  if (fields.flag("use_sliding_window", false)) {
-    fields.refuse("use_sliding_window", "a sliding window on some of the layers is not modelled",
-                  "set use_sliding_window to false");
-  }
+/// Qwen's window applies only when switched on, and then not to the first `max_window_layers`
+/// (transformers configuration_qwen2.py, layer_types).
+void read_partial_window(HfFields& fields, Model& m) {
+  if (!fields.flag("use_sliding_window", false)) return;
+  m.sliding_window = fields.count("sliding_window");
+  const std::int64_t full = fields.count_or_zero("max_window_layers", m.layers);
+  for (std::int64_t layer = 0; layer < m.layers; ++layer)
+    m.layer_pattern.push_back(layer < full ? LayerSpan::full : LayerSpan::local);
 }
 
 Model read_qwen2(HfFields& fields) {
@@ -113,7 +115,7 @@ Model read_qwen2(HfFields& fields) {
   m.kv_heads = fields.count("num_key_value_heads");
   m.head_dim = head_dim_of(fields, m);
   m.qkv_bias = true;
-  refuse_partial_window(fields);
+  read_partial_window(fields, m);
   return m;
 }
 
@@ -125,7 +127,7 @@ Model read_qwen3(HfFields& fields) {
   if (fields.flag("attention_bias", false)) {
     fields.refuse("attention_bias", "biases on attention alone are not modelled");
   }
-  refuse_partial_window(fields);
+  read_partial_window(fields, m);
   return m;
 }
 

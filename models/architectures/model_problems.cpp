@@ -46,6 +46,15 @@ void check_mla(Problems& problems, const MlaShape& mla) {
   check_range(problems, {"mla.v_head_dim", mla.v_head_dim, 1, kMaxWidth});
 }
 
+void check_pattern(Problems& problems, const Model& m) {
+  const bool local = std::find(m.layer_pattern.begin(), m.layer_pattern.end(), LayerSpan::local) !=
+                     m.layer_pattern.end();
+  if (local && !m.sliding_window)
+    problems.push_back({.field = "layer_pattern",
+                        .message = "`layer_pattern` has local layers: `sliding_window` says how "
+                                   "many tokens they see"});
+}
+
 void check_ranges(Problems& problems, const Model& m) {
   check_range(problems, {"layers", m.layers, 1, kMaxLayers});
   check_range(problems, {"hidden", m.hidden, 1, kMaxWidth});
@@ -62,6 +71,7 @@ void check_ranges(Problems& problems, const Model& m) {
   if (m.sliding_window) {
     check_range(problems, {"sliding_window", *m.sliding_window, 1, kMaxRows});
   }
+  check_pattern(problems, m);
   if (m.mla) check_mla(problems, *m.mla);
   if (m.moe) check_moe(problems, m);
 }

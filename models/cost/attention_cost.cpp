@@ -102,6 +102,13 @@ double value_width(const Shape& shape) {
 
 }  // namespace
 
+/// Keys a query of a whole sequence sees at most; 0: all before it.
+double window_of(const Shape& shape) {
+  const bool whole = shape.kernel == Kernel::flash_fwd || shape.kernel == Kernel::flash_bwd;
+  const bool local = whole && shape.dims[6] > 0 && shape.dims[6] < shape.dims[1];
+  return local ? static_cast<double>(shape.dims[6]) : 0.0;
+}
+
 AttentionWork attention_work(const Shape& shape) {
   const bool causal = (shape.attr & kCausal) != 0;
   const bool block =
@@ -111,6 +118,11 @@ AttentionWork attention_work(const Shape& shape) {
       .keys = static_cast<double>(shape.dims[1]),
       .causal = causal,
       .backward = shape.kernel == Kernel::flash_bwd || shape.kernel == Kernel::flash_block_bwd};
+  if (const double window = window_of(shape); window > 0) {
+    // s w - w^2 / 2 pairs: as many as a causal sequence of s queries has over twice the mean.
+    w.keys = 2.0 * (window - window * window / (2.0 * w.queries));
+    w.longest = window;
+  }
   if (block && (shape.attr & kWholeKeys) != 0) {
     w.keys = static_cast<double>(shape.dims[5]);
   } else if (block && shape.dims[5] > 0) {
@@ -146,16 +158,18 @@ OpCost attention_cost(const Profile& profile, const Shape& shape) {
                                          .head_dim = d});
   const AttentionRow& row = choice.row;
   const double tiles = std::ceil(w.queries / row.query_tile);
-  const double mean = w.causal ? (tiles + 1.0) / (2.0 * tiles) : 1.0;
+  double mean = w.causal ? (tiles + 1.0) / (2.0 * tiles) : 1.0;
+  if (w.longest > 0) mean = w.keys / (2.0 * w.longest);
   const double work =
       static_cast<double>(shape.dims[0] * shape.dims[2]) * tiles * mean / profile.chip.sms.value;
   const int padded = (d + kHeadDimStep - 1) / kHeadDimStep * kHeadDimStep;
   const double rate = row.peak * work / (work + row.wave) * w.keys / (w.keys + row.half_sequence) *
                       d / static_cast<double>(padded);
+  const bool local = w.longest > 0;  // no profile has rows of windows
   return {.time = {kFixed + attention_flops(shape) / rate},
           .cls = CostClass::attention,
-          .sigma = choice.sigma,
-          .origin = {choice.basis, row.source}};
+          .sigma = local ? std::max(kFallbackSigma, choice.sigma) : choice.sigma,
+          .origin = {local ? Basis::assumed : choice.basis, row.source}};
 }
 
 }  // namespace windtunnel

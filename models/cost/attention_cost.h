@@ -8,7 +8,8 @@
 //   W        = work of all query tiles over the work of the longest one, per SM
 //            = micro a ceil(s/tile) mean / SMs, mean = 1 full, (q+1)/(2q) causal with q tiles
 //   s, s'    queries and keys: the sequence; of a step of a ring after the first all queries and
-//            half of the keys, none masked (docs/context_parallel.md)
+//            half of the keys, none masked (docs/context_parallel.md); with a window w twice the
+//            keys a query sees on average, s' = 2w - w^2/s, which is s where w is, and mean = s'/2w
 //   time     = fixed + FLOP / rate
 //
 // `W/(W + wave)` is the tail: with few heads on few tokens the longest tiles run alone. `half` is
@@ -29,6 +30,7 @@ namespace windtunnel {
 /// What a fused attention kernel works on.
 struct AttentionWork {
   double queries = 0, keys = 0;
+  double longest = 0;  // with a window: keys of a query that sees most
   bool causal = false, backward = false;
 };
 AttentionWork attention_work(const Shape& shape);

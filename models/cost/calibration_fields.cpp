@@ -43,9 +43,9 @@ std::uint16_t read_attributes(ProfileFields& in, const LocatedJson& list) {
   return bits;
 }
 
-std::array<std::int64_t, 6> read_dims(ProfileFields& in, const LocatedJson& list) {
-  std::array<std::int64_t, 6> dims{};
-  if (list.items.size() > dims.size()) in.note(list, "a shape has at most 6 dims");
+std::array<std::int64_t, kShapeDims> read_dims(ProfileFields& in, const LocatedJson& list) {
+  std::array<std::int64_t, kShapeDims> dims{};
+  if (list.items.size() > dims.size()) in.note(list, "a shape has at most 7 dims");
   for (std::size_t i = 0; i < list.items.size() && i < dims.size(); ++i) {
     const double value = in.item(list, i, Range::not_negative);
     if (value != std::floor(value) || value > kLargestDimension) {

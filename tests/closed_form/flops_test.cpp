@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "models/cost/attention_cost.h"
 #include "tests/closed_form/unit_step.h"
 #include "tests/models/architectures/oracle.h"
 
@@ -84,6 +85,20 @@ plan: {{{}}}
 )",
                             model, sequence, plan)))
       .program;
+}
+
+// Four layers in turn see 1024 of 8192 keys (960 on average), two all of them (4096 on average).
+TEST(StepFlops, WindowsBoundTheLoweredAttention) {
+  const std::string model =
+      "{name: turns, layers: 6, hidden: 1024, ffn: 2816, heads: 8, vocab: 1024, activation: "
+      "swiglu, sliding_window: 1024, layer_pattern: [sliding, sliding, full]}";
+  double flops = 0.0;
+  const Program program = program_of(model, 8192, "");
+  for (const Op& op : program.ops) {
+    if (op.kind == OpKind::compute && program.shapes[op.shape].kernel == Kernel::flash_fwd)
+      flops += attention_flops(program.shapes[op.shape]);
+  }
+  expect_relative("windows", 4.0 * 1024 * 8192 * (4 * 960.0 + 2 * 4096.0), flops, kRounding);
 }
 
 TEST(StepFlops, Oracle_O_028_backward_of_the_lowered_products) {

@@ -317,6 +317,26 @@ constexpr std::array kPlanted{
               const std::uint32_t product = find_op(p, 0, after(wait, is(OpKind::compute)));
               move_op(p, product, find_op(p, 0, after(wait, is(OpKind::alloc))));
             }},
+    Planted{
+        "GradientOfOneCopyAlone", "two_copies", "copies", "not summed over both copies",
+        [](Program& p) { drop_op(p, find_op(p, 0, is_collective("copies0", Phase::grad_sync))); }},
+    Planted{"GradientSummedOverBothCopiesTwice", "two_copies", "copies",
+            "not summed over both copies",
+            [](Program& p) {
+              repeat_op(p, find_op(p, 1, is_collective("copies1", Phase::grad_sync)));
+            }},
+    Planted{"GradientReducedAfterBothCopiesAreSummed", "two_copies", "copies",
+            "the gradient is not complete",
+            [](Program& p) {
+              move_op(p, find_op(p, 0, is_collective("copies0", Phase::grad_sync)),
+                      find_op(p, 0, is_collective("dp", Phase::grad_sync)));
+            }},
+    Planted{"MicroBatchOfTheOtherCopy", "two_copies", "calls", "the other copy of the model",
+            [](Program& p) {
+              Role& role = p.roles[0];
+              role.calls[find_call(p, 0, "forward.chunk0")].micro_batch =
+                  static_cast<std::int32_t>(p.job.micro_batches) - 1;
+            }},
     Planted{"InputNotAwaitedInALargeProgram", "large", "hazards", "may still write it",
             [](Program& p) { drop_op(p, find_op(p, 1, within("forward", is(OpKind::wait)))); }},
     Planted{"StuckInTheMiddleOfALargeProgram", "large", "progress", "stuck",

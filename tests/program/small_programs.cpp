@@ -47,6 +47,9 @@ scenarios:
   - id: zero_layers
     model: {name: toy, layers: 3, hidden: 64, ffn: 256, heads: 4, vocab: 512}
     plan: {pp: 4, schedule: {kind: 1f1b, layers_per_stage: [1, 0, 1, 1]}}
+  - id: two_copies
+    batch: {global: 32}
+    plan: {pp: 4, schedule: {kind: dualpipe}}
   - id: large
     plan: {pp: 4, schedule: {kind: interleaved_1f1b, virtual_stages: 2}, overlap: {pp: true}}
     batch: {global: 1536}

@@ -37,6 +37,11 @@ std::vector<PlanCase> context_plans() {
          split(s, ring, {});
          s.plan.overlap.cp = true;
        }},
+      {"cp2_ulysses_sliding_window", toy_llama,
+       [](Scenario& s) {
+         split(s, ulysses, {});
+         s.model.sliding_window = 3;
+       }},
       {"cp4_ring", toy_gpt,
        [](Scenario& s) {
          split(s, ring, {.cp = 4});

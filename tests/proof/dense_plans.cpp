@@ -95,6 +95,26 @@ std::vector<PlanCase> dense_plans() {  // NOLINT(readability-function-size)
          degrees(s, {.tp = 2});
          unfused(s);
        }},
+      {"sliding_window", toy_llama, [](Scenario& s) { s.model.sliding_window = 3; }},
+      {"tp2_sliding_window_by_turns", toy_gpt,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2});
+         s.model.sliding_window = 4;
+         s.model.layer_pattern = {LayerSpan::local, LayerSpan::local, LayerSpan::full};
+       }},
+      {"tp2_sliding_window_unfused", toy_bloom,
+       [](Scenario& s) {
+         degrees(s, {.tp = 2});
+         unfused(s);
+         s.model.sliding_window = 2;
+       }},
+      {"pp2_sliding_window_recompute", toy_llama,
+       [](Scenario& s) {
+         degrees(s, {.pp = 2});
+         s.model.sliding_window = 5;
+         s.model.layer_pattern = {LayerSpan::full, LayerSpan::local};
+         s.plan.recompute.kind = RecomputeKind::full;
+       }},
       {"pp2_gpipe", toy_gpt,
        [](Scenario& s) {
          degrees(s, {.pp = 2});

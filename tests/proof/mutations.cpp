@@ -207,8 +207,8 @@ constexpr std::array kMutations = {
     Mutation{"tied embedding not reduced", "pp2_1f1b", Check::field,
              [](Program& p) { drop(p, of_gradients("embedding")); }},
     Mutation{"clip norm counts the tied copy", "pp2_1f1b", Check::field, not_a_tied_copy},
-    Mutation{"a gradient not summed over both copies of the model", "pp2_dualpipe", Check::field,
-             [](Program& p) { drop(p, first(of_gradients("copies0"))); }},
+    Mutation{"gradients not summed over both copies of the model", "pp2_dualpipe", Check::field,
+             [](Program& p) { drop(p, of_gradients("copies0")); }},
     Mutation{"both copies of the model averaged", "pp2_dualpipe", Check::field,
              [](Program& p) {
                change(p, of_gradients("copies0"), [](Op& op) { op.reduce = ReduceOp::average; });
@@ -299,6 +299,20 @@ constexpr std::array kMutations = {
                       [](Op& op) { op.when = When::first_micro_batch; });
              }},
     Mutation{"a tensor freed before its last use", "accumulate", Check::execution, free_early},
+    Mutation{"keys beyond the window seen in the backward", "sliding_window", Check::field,
+             [](Program& p) {
+               change_shape(p, is_kernel(K::flash_bwd), [](Shape& shape) { shape.dims[6] = 0; });
+             }},
+    Mutation{"keys beyond the window seen by a softmax", "tp2_sliding_window_unfused", Check::field,
+             [](Program& p) {
+               change_shape(p, is_kernel(K::softmax_fwd), [](Shape& shape) { shape.dims[3] = 0; });
+             }},
+    Mutation{"a window one token short", "tp2_sliding_window_by_turns", Check::field,
+             [](Program& p) {
+               change_shape(p, is_kernel(K::flash_fwd), [](Shape& shape) {
+                 if (shape.dims[6] > 0) --shape.dims[6];
+               });
+             }},
     Mutation{"keys of the future not masked in the backward", "tp2_gpt_unfused", Check::field,
              [](Program& p) {
                change_shape(p, is_kernel(K::softmax_bwd), [](Shape& shape) {

@@ -30,6 +30,9 @@ const std::string kThree = std::string("tp: 2, pp: 2, dp: 2, sequence_parallel: 
 const std::string kInterleaved =
     kThree + ", schedule: {kind: interleaved_1f1b, virtual_stages: 2}, overlap: {pp: true}";
 
+constexpr const char* kLlama = "activation: swiglu";
+constexpr const char* kLocal =
+    "activation: swiglu, sliding_window: 3, layer_pattern: [local, full]";
 constexpr const char* kExperts = "activation: swiglu, moe: {experts: 4, top_k: 2, ffn: 8}";
 constexpr const char* kDeepSeek =
     "activation: swiglu, mtp_layers: 1, moe: {experts: 4, top_k: 2, ffn: 8, shared_experts: 1, "
@@ -47,7 +50,8 @@ const VerifiedPlan kPlans[] = {
     {"cp2_ring", 2, "cp: 2, cp_kind: ring"},
     {"cp2_ulysses", 2, "cp: 2, cp_kind: ulysses"},
     {"pp2_zb_h1", 2, "pp: 2, schedule: {kind: zb_h1}"},
-    {"pp2_dualpipe", 2, "pp: 2, schedule: {kind: dualpipe}"},
+    {"pp2_dualpipe", 2, "pp: 2, schedule: {kind: dualpipe}", kLlama},
+    {"tp2_sliding_window", 2, "tp: 2", kLocal},
     {"tp2_overlap", 2, "tp: 2, sequence_parallel: true, overlap: {tp: true}"},
     {"ep2_zero1", 2, "dp: 2, ep: 2, sharding: {kind: zero1}", kExperts},
     {"pp2_ep2_latent_predicting", 4, "pp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kDeepSeek},

@@ -50,6 +50,12 @@ std::vector<Variant> variants() {
            {.causal = causal, .bias = bias, .first_head = 1, .heads = 6}});
     }
   }
+  // Of one key, shorter and longer than a tile.
+  for (const std::int64_t window : {1, 5, 70, 200}) {
+    all.push_back(
+        {"window " + std::to_string(window),
+         {.causal = true, .bias = Bias::alibi, .first_head = 1, .heads = 6, .window = window}});
+  }
   return all;
 }
 

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
+#include "models/architectures/attention_window.h"
 #include "models/architectures/hf_families.h"
 #include "models/architectures/parameters.h"
 #include "models/architectures/zoo.h"
@@ -74,6 +78,21 @@ TEST(HfConfig, BloomHasAlibiAndAnEmbeddingNorm) {
 TEST(HfConfig, NullCountsAsAbsent) {
   EXPECT_EQ(hf("mixtral-8x7b").sliding_window, std::nullopt);
   EXPECT_EQ(hf("mistral-7b").sliding_window, 4096);
+}
+
+TEST(HfConfig, QwensWindowIsOfTheLastLayers) {
+  std::ifstream file(WINDTUNNEL_SOURCE_DIR "/tests/models/architectures/data/qwen2-7b.json");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(parse_hf_config(text, "config.json").sliding_window, std::nullopt);  // switched off
+  const std::string off = "\"use_sliding_window\": false";
+  text.replace(text.find(off), off.size(), "\"use_sliding_window\": true");
+  const std::string layers = "\"max_window_layers\": 28";
+  text.replace(text.find(layers), layers.size(), "\"max_window_layers\": 26");
+  const Model model = parse_hf_config(text, "config.json");
+  EXPECT_EQ(model.sliding_window, 131072);
+  EXPECT_EQ(attention_window(model, 25, 200'000), 0);
+  EXPECT_EQ(attention_window(model, 26, 200'000), 131072);
+  EXPECT_EQ(attention_window(model, 26, 131072), 0);  // as long as the sequence
 }
 
 TEST(HfConfig, NameComesFromTheFileWhenItHasOne) {

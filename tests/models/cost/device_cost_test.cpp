@@ -51,6 +51,26 @@ TEST(AttentionCost, PublishedForwardAndBackwardRates) {
       kFitError);
 }
 
+TEST(AttentionCost, AWindowCostsItsPairs) {
+  const Profile p = load_public_profile("h100-sxm-80gb");
+  Shape shape = flash(Kernel::flash_fwd, AttentionVariant::flash2, 1, 16384, 32, 128);
+  const double full = attention_flops(shape);
+  const OpCost all = attention_cost(p, shape);
+  shape.dims[6] = 1024;
+  // s w - w^2 / 2 pairs against s^2 / 2.
+  EXPECT_DOUBLE_EQ(attention_flops(shape) / full, (16.0 - 0.5) / 128.0);
+  const OpCost local = attention_cost(p, shape);
+  EXPECT_LT(local.time.value, all.time.value);
+  EXPECT_GT(local.time.value, all.time.value * (16.0 - 0.5) / 128.0);  // shorter loops are slower
+  EXPECT_EQ(local.origin.basis, Basis::assumed);
+  EXPECT_GT(local.sigma, all.sigma);
+  // A window of nearly the sequence costs nearly what the sequence does.
+  shape.dims[6] = 16383;
+  EXPECT_NEAR(attention_cost(p, shape).time.value / all.time.value, 1.0, 0.01);
+  shape.dims[6] = 16384;
+  EXPECT_EQ(attention_cost(p, shape).time.value, all.time.value);
+}
+
 TEST(AttentionCost, FewHeadsLeaveSmsIdle) {
   // TransformerEngine on an A100 PCIe card, causal, s 4096, d 128, one sample: 185 TFLOP/s with
   // 64 heads, 121 with 8, 80 with 4 (SimuMax).

@@ -1,0 +1,20 @@
+#include "models/architectures/attention_window.h"
+
+#include <algorithm>
+
+namespace windtunnel {
+
+std::int64_t attention_window(const Model& model, std::int64_t layer, std::int64_t sequence) {
+  if (!model.sliding_window || *model.sliding_window >= sequence) return 0;
+  if (model.layer_pattern.empty()) return *model.sliding_window;
+  const auto turn = static_cast<std::size_t>(layer) % model.layer_pattern.size();
+  const bool full = model.layer_pattern[turn] == LayerSpan::full;
+  return full ? 0 : *model.sliding_window;
+}
+
+double causal_pairs(double sequence, double window) {
+  const double w = window > 0 ? std::min(window, sequence) : sequence;
+  return sequence * w - w * w / 2.0;
+}
+
+}  // namespace windtunnel
