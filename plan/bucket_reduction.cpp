@@ -65,7 +65,8 @@ Stream scatter(RoleDraft& d, const Bucket& b, SlotId shard, When when) {
     return stream;
   }
   const Where at{reduce_comm(d, b), stream, when};
-  const DivideFactors factors = divides_apart(d) ? divide_factors(d.plan().dp) : DivideFactors{};
+  const int averaged = b.parted ? d.plan().expert_replicas() : d.plan().replica_ranks();
+  const DivideFactors factors = divides_apart(d) ? divide_factors(averaged) : DivideFactors{};
   divide(d, b, b.reduce_input, factors.before, at);
   d.collective(reduction(d, b, Collective::reduce_scatter, at), b.reduce_input, shard, b.elements);
   if (b.scattered != kNone) d.record(b.scattered, stream, when);

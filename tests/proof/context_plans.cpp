@@ -115,6 +115,12 @@ std::vector<PlanCase> context_plans() {
          s.plan.preset = Preset::fsdp2;
          s.stack = {.framework = "torchtitan (fsdp2)", .date = "2025-06"};
        }},
+      {"cp2_dp2_gather_fsdp2_fp16_grads", toy_llama,  // divided before and behind the sum
+       [](Scenario& s) {
+         split(s, all_gather, {.dp = 2});
+         s.plan.preset = Preset::fsdp2;
+         s.plan.precision = {.compute = Dtype::fp16, .grads = Dtype::fp16};
+       }},
       {"cp2_dp4_ring_hsdp4", toy_llama,  // shard groups of two context-parallel groups
        [](Scenario& s) {
          split(s, ring, {.dp = 4});

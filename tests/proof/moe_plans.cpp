@@ -100,6 +100,12 @@ std::vector<PlanCase> layouts() {  // NOLINT(readability-function-size)
          s.model.moe->shared_experts = 1;
          s.model.moe->dense_layers = 1;
        }},
+      {"moe_dp4_ep2_fsdp2_fp16_grads", toy_moe,
+       [](Scenario& s) {
+         set_degrees(s, {.dp = 4, .ep = 2});
+         s.plan.preset = Preset::fsdp2;
+         s.plan.precision = {.compute = Dtype::fp16, .grads = Dtype::fp16};
+       }},
       {"moe_dp2_ep2_fsdp2", toy_moe,  // experts that no other rank holds
        [](Scenario& s) {
          set_degrees(s, {.dp = 2, .ep = 2});
