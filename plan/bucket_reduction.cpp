@@ -97,10 +97,10 @@ Stream reduction_stream_of(const RoleDraft& d) {
 }
 
 void scale_expert_gradients(RoleDraft& d, const Bucket& b, When when) {
-  if (!b.parted || d.plan().expert_dp == 1) return;
+  if (!b.parted || d.plan().expert_ways == 1) return;
   const SlotId grads = b.grads == kNone || d.plan().shards_weights() ? b.reduce_input : b.grads;
   d.kernel({.kernel = Kernel::scale,
-            .dims = {b.elements, d.plan().expert_dp},
+            .dims = {b.elements, d.plan().expert_ways},
             .module = b.module,
             .when = when},
            {grads}, {grads});

@@ -9,8 +9,10 @@ ExpertSizes::ExpertSizes(const RoleDraft& d, const LayerSizes& z, std::int64_t a
   const ResolvedPlan& p = d.plan();
   experts = moe.experts;
   top_k = moe.top_k;
-  parts = p.routing_parts * z.norm_rows / z.rows;
-  capacity = expert_rows(moe, z.rows / p.routing_parts);
+  const std::int64_t tokens = z.rows * p.cp;
+  parts = p.routing_parts * z.norm_rows / tokens;
+  ring = p.routing_ring / p.cp;
+  capacity = expert_rows(moe, tokens / p.routing_parts);
   held = experts / p.ep;
   sources = std::int64_t{p.ep} * p.etp * parts;
   permuted = experts * parts * capacity;

@@ -17,6 +17,7 @@ namespace windtunnel {
 /// Per rank. R permuted rows of its own tokens; G experts held, M rows of each from all sources.
 struct ExpertSizes {
   std::int64_t experts, top_k, capacity, parts;
+  std::int64_t ring;      // context-parallel ranks whose tokens it has: the one device's of a plan
   std::int64_t held;      // G
   std::int64_t sources;   // ranks whose tokens an expert here gets
   std::int64_t permuted;  // R = E * parts * capacity

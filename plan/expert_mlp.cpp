@@ -184,7 +184,7 @@ void ExpertMlp::route(SlotId x) {
   const int attr = score_attr(moe) | (routes_evenly(moe) ? kAttrNone : kHashed) |
                    (d_.plan().sequence_parallel ? kSequenceShard : kAttrNone);
   d_.kernel({.kernel = Kernel::route_fwd,
-             .dims = {t, e_.experts, e_.top_k, e_.capacity, e_.parts},
+             .dims = {t, e_.experts, e_.top_k, e_.capacity, e_.parts, e_.ring > 1 ? e_.ring : 0},
              .attr = static_cast<std::uint16_t>(attr),
              .module = Module::mlp},
             {t_.logits}, {t_.probs, t_.rows, counts});

@@ -47,7 +47,9 @@ void add_expert_comms(ProgramWriter& w, const ResolvedPlan& p) {
   w.add_comm(expert_group(mesh));
   if (p.expert_replicas() > 1) w.add_comm(expert_replicas(mesh));
   if (!p.shards_states())
-    w.add_comm({.name = "model_ep", .axes = kAxisTp | kAxisDp | kAxisPp, .ways = p.expert_dp});
+    w.add_comm({.name = "model_ep",
+                .axes = static_cast<std::uint8_t>(kAxisTp | replica_axes(mesh) | kAxisPp),
+                .ways = p.expert_ways});
 }
 
 void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
@@ -335,7 +337,7 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   one.scenario.cluster.nodes = 1;
   one.scenario.cluster.devices_per_node = 1;
   ResolvedPlan& p = one.plan;
-  p.tp = p.pp = p.dp = p.cp = p.cp_heads = p.ep = p.etp = p.expert_dp = 1;
+  p.tp = p.pp = p.dp = p.cp = p.cp_heads = p.ep = p.etp = p.expert_ways = 1;
   p.sequence_parallel = false;
   p.schedule = ScheduleKind::one_f_one_b;
   p.virtual_stages = 1;

@@ -124,7 +124,7 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
   b.ways = !d.plan().shards_states() ? 1
            : b.parted                ? d.plan().expert_replicas()
                                      : d.plan().shard_degree;
-  b.step = b.parted ? d.plan().expert_dp : 1;
+  b.step = b.parted ? d.plan().expert_ways : 1;
   b.elements = (b.elements + b.ways - 1) / b.ways * b.ways;
   const std::string kind = d.plan().shards_weights() ? ".unit" : ".bucket";
   const std::string suffix = kind + std::to_string(buckets_.size());

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace windtunnel {
 
 namespace {
@@ -11,8 +13,16 @@ namespace {
 /// ep do not fit beside tp of them cannot have been of that default.
 int default_etp(const Scenario& s, const ResolvedPlan& p) {
   const bool spans_tp = s.plan.ep % s.plan.tp == 0;
-  const bool shares_fit = p.dp % s.plan.ep == 0;
+  const bool shares_fit = p.replica_ranks() % s.plan.ep == 0;
   return !spans_tp || (s.plan.preset == Preset::megatron && shares_fit) ? s.plan.tp : 1;
+}
+
+/// Size of the inner one of the two axes whose ranks see other tokens.
+int inner_replicas(const ResolvedPlan& p) {
+  const auto place = [&p](const char* axis) {  // what the order leaves out is outermost, cp first
+    return std::find(p.order.begin(), p.order.end(), axis) - p.order.begin();
+  };
+  return place("cp") <= place("dp") ? p.cp : p.dp;
 }
 
 /// Keys of experts in the plan of a model without them.
@@ -61,6 +71,27 @@ void check_graphs(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
           "cuda_graphs: false, or model.moe.capacity_factor");
 }
 
+/// Expert groups divide the ranks that see other tokens, and none cuts through a group of these.
+bool check_places(Resolver& r, const ResolvedPlan& p) {
+  const int ways = p.expert_ways;
+  if (p.replica_ranks() % ways != 0) {
+    r.error("plan.ep",
+            fmt::format("an expert group spans {} places of the data-parallel and context-parallel "
+                        "axes, which do not divide dp * cp = {}",
+                        ways, p.replica_ranks()),
+            "change ep or dp");
+    return false;
+  }
+  const int inner = inner_replicas(p);
+  if (ways % inner == 0 || inner % ways == 0) return true;
+  r.error("plan.ep",
+          fmt::format("expert groups of {} places would cut through groups of {}, the inner of the "
+                      "data-parallel and the context-parallel axis",
+                      ways, inner),
+          fmt::format("an ep whose places {} divides, or that divide it", inner));
+  return false;
+}
+
 void check_sharding(Resolver& r, const ResolvedPlan& p) {
   if (p.shards_weights() && p.reshard_after_forward > 1) {
     r.error("plan.sharding.reshard_after_forward",
@@ -88,7 +119,8 @@ void resolve_experts(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
             "it is shared experts that run beside the exchange of rows, and the model has none",
             "ep: false");
   }
-  p.routing_parts = p.sequence_parallel ? p.tp : 1;
+  p.routing_ring = p.cp;
+  p.routing_parts = p.cp * (p.sequence_parallel ? p.tp : 1);
   if (p.etp != 1 && p.etp != p.tp) {
     r.error("plan.etp", fmt::format("etp = {} is neither 1 nor tp = {}", p.etp, p.tp),
             "etp: 1 or tp");
@@ -103,15 +135,8 @@ void resolve_experts(const Scenario& s, Resolver& r, ResolvedPlan& p, const std:
             "an ep that tp divides, or etp: " + std::to_string(p.tp));
     return;
   }
-  p.expert_dp = whole ? p.ep / p.tp : p.ep;
-  if (p.dp % p.expert_dp != 0) {
-    r.error("plan.ep",
-            fmt::format("an expert group spans {} places of the data-parallel axis, which do not "
-                        "divide dp = {}",
-                        p.expert_dp, p.dp),
-            "change ep or dp");
-    return;
-  }
+  p.expert_ways = whole ? p.ep / p.tp : p.ep;
+  if (!check_places(r, p)) return;
   check_model(s, r, p);
   check_graphs(s, r, p);
   if (p.ep > 1) check_sharding(r, p);

@@ -23,8 +23,9 @@ struct ResolvedPlan {
   CpKind cp_kind = CpKind::ring;
   int cp_heads = 1;  // consecutive cp ranks that exchange sequence for heads
   int ep = 1, etp = 1;
-  int expert_dp = 1;      // data-parallel places an expert group spans
+  int expert_ways = 1;    // replica places an expert group spans
   int routing_parts = 1;  // ranks that share a micro-batch's tokens and route each its own
+  int routing_ring = 1;   // of these, context-parallel ranks, which hold zig-zag chunks
   bool overlap_ep = false;
   std::vector<std::string> order;
   bool sequence_parallel = false;
@@ -80,7 +81,7 @@ struct ResolvedPlan {
   int replica_ranks() const { return dp * cp; }
   int replicas() const { return replica_ranks() / shard_degree; }
   /// Ranks that hold the same experts.
-  int expert_replicas() const { return dp / expert_dp; }
+  int expert_replicas() const { return replica_ranks() / expert_ways; }
   /// The type of activations and of gathered weights: what the operands of products narrower than
   /// 16 bits are quantised from, and the operands of all others.
   Dtype multiplied() const {

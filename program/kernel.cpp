@@ -144,9 +144,10 @@ constexpr std::array kRows = {
               "scales of the next pass from the amaxes of this one and their history"},
     KernelRow{
         K::route_fwd, "route_fwd", memory, "logits(T,E) -> probs(T,K), rows(T,K), counts(P,E)",
-        "T, E, K, C, P",
+        "T, E, K, C, P, R",
         "chooses K experts for each token; rows: the permuted row of each choice; counts: rows "
-        "in use of each expert, from each of P parts of the tokens, at most C"},
+        "in use of each expert, from each of P parts of the tokens, at most C; R: "
+        "context-parallel ranks whose tokens these are, where more than one"},
     KernelRow{K::route_bwd, "route_bwd", memory,
               "dprobs(T,K), logits(T,E), rows(T,K) -> dlogits(T,E)", "T, E, K, C, P",
               "through the probabilities of the chosen"},

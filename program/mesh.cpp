@@ -232,22 +232,25 @@ std::vector<int> members(const Mesh& mesh, const Comm& comm, int rank) {
   return all;
 }
 
-int expert_dp_ways(const Mesh& mesh) {
+int expert_ways(const Mesh& mesh) {
   const int ways = mesh.etp == mesh.tp ? mesh.ep : mesh.ep / mesh.tp;
-  CHECK(ways > 0 && mesh.ep % ways == 0 && mesh.dp % ways == 0,
-        "expert groups span whole tp groups and divide the dp axis");
+  CHECK(ways > 0 && mesh.ep % ways == 0 && replica_ranks(mesh) % ways == 0,
+        "expert groups span whole tp groups and divide the replicas");
   return ways;
 }
 
 Comm expert_group(const Mesh& mesh) {
-  const auto axes = static_cast<std::uint8_t>(mesh.etp == mesh.tp ? kAxisDp : kAxisTp | kAxisDp);
-  return {.name = "ep", .axes = axes, .ways = expert_dp_ways(mesh)};
+  const int axes = mesh.etp == mesh.tp ? replica_axes(mesh) : kAxisTp | replica_axes(mesh);
+  return {.name = "ep", .axes = static_cast<std::uint8_t>(axes), .ways = expert_ways(mesh)};
 }
 
 Comm expert_replicas(const Mesh& mesh) {
-  const int ways = expert_dp_ways(mesh);
-  if (ways == 1) return {.name = "edp", .axes = kAxisDp};
-  return {.name = "edp", .axes = kAxisDp, .ways = mesh.dp / ways, .stride = ways};
+  const int ways = expert_ways(mesh);
+  Comm comm{.name = "edp", .axes = replica_axes(mesh)};
+  if (ways == 1) return comm;
+  comm.ways = replica_ranks(mesh) / ways;
+  comm.stride = ways;
+  return comm;
 }
 
 int expert_place(const Mesh& mesh, const Coordinates& at) {

@@ -90,9 +90,9 @@ struct ReplicaParts {
 };
 ReplicaParts replica_parts(const Mesh& mesh, const Comm& comm);
 
-/// Places of the dp axis that an expert group spans: all of tp comes first where experts are whole
-/// on each tp rank. Precondition: etp is tp, or ep a multiple of tp.
-int expert_dp_ways(const Mesh& mesh);
+/// Replica places that an expert group spans: all of tp comes first where experts are whole on each
+/// tp rank. Precondition: etp is tp, or ep a multiple of tp.
+int expert_ways(const Mesh& mesh);
 /// The ranks that hold all experts together.
 Comm expert_group(const Mesh& mesh);
 /// The ranks that hold the same experts.

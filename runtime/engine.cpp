@@ -13,9 +13,6 @@ namespace windtunnel {
 template <class T>
 Engine<T>::Engine(const Program& program, const ExecutionOptions& options)
     : program_(program), options_(options), grid_(dense_grid(program.mesh)) {
-  if (program.mesh.cp != 1 && program.mesh.ep != 1) {
-    throw ExecutionError("the interpreter runs experts without context parallelism");
-  }
   for (int id = 0; id < grid_.ranks(); ++id) {
     const Coordinates at = coordinates_of(grid_, id);
     const Role* role = nullptr;

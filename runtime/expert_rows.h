@@ -1,6 +1,7 @@
 #pragma once
 // Kernels of experts in the kernel table (`kernel_rows.h`): routing, permutation, grouped products.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/reference/elementwise.h"
@@ -15,8 +16,12 @@ namespace ref = reference;
 
 template <class C>
 ref::RoutingDims routing_dims(const C& c) {
-  return {
-      .t = c.dim(0), .experts = c.dim(1), .k = c.dim(2), .capacity = c.dim(3), .parts = c.dim(4)};
+  return {.t = c.dim(0),
+          .experts = c.dim(1),
+          .k = c.dim(2),
+          .capacity = c.dim(3),
+          .parts = c.dim(4),
+          .ring = std::max<std::int64_t>(1, c.dim(5))};
 }
 
 template <class C>

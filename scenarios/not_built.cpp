@@ -58,8 +58,6 @@ constexpr Rule kRules[] = {
     {"model.parallel_block",
      [](const Scenario& s) { return given(s.model.parallel_block, "true"); },
      "parallel_block: false"},
-    {"plan.cp", [](const Scenario& s) { return s.model.moe ? above(s.plan.cp, 1) : Used(); },
-     "cp: 1 where the model has experts"},
     {"plan.precision.params", unbuilt_params,
      "params of the compute type are; 8-bit products quantise bf16 or fp32 weights"},
     {"plan.precision.grads",

@@ -18,6 +18,11 @@ struct ZigZag {
   std::int64_t position(std::int64_t local) const {
     return local < half ? first() + local : second() + local - half;
   }
+  /// Where a position lies when those of all ranks stand one after the other, rank by rank.
+  std::int64_t by_rank(std::int64_t position) const {
+    const std::int64_t chunk = position / half, holder = std::min(chunk, 2 * ring - 1 - chunk);
+    return (2 * holder + (chunk == holder ? 0 : 1)) * half + position % half;
+  }
   /// How many of the `held` positions are not beyond `position`: they are the first.
   std::int64_t up_to(std::int64_t position, std::int64_t held) const {
     const std::int64_t of_first = std::clamp<std::int64_t>(position + 1 - first(), 0, half);

@@ -1,16 +1,17 @@
 #pragma once
 // Which experts a token goes to, and where its copies lie.
 //
-// The choice is not the router's: it is a function of (layer, token, k), the same for every layout
-// and in both executors, so that sizes are known before anything runs and every plan of a model
-// routes alike. What the router says of the chosen experts, their probabilities, is real.
+// The choice is not the router's: it is a function of (layer, token, k), the same for a plan and
+// its one device and in both executors, so that sizes are known before anything runs and both route
+// alike. What the router says of the chosen experts, their probabilities, is real.
 //
-// Evenly: the choices of a micro-batch, token after token, go around the experts, from a start that
-// a hash of the layer and the micro-batch gives. By hash: each choice is drawn; a token's choices
-// differ, the next expert is taken when one is drawn again.
+// Evenly: the choices of a micro-batch, token after token and context-parallel rank after rank, go
+// around the experts, from a start that a hash of the layer and the micro-batch gives. By hash:
+// each choice is drawn; a token's choices differ, the next expert is taken when one is drawn again.
 //
 // Permuted rows: every expert has `capacity` rows for each of `parts` equal parts of the rank's
-// tokens (a part is what one rank of the plan holds); row (expert, part, place). A choice beyond
+// tokens (a part is what one rank of the plan holds, so that where the plan shares sequences out
+// among `ring` ranks the one device's parts are theirs); row (expert, part, place). A choice beyond
 // the capacity, in order of tokens, has no row.
 
 #include <cmath>
@@ -25,6 +26,7 @@ namespace windtunnel::reference {
 struct RoutingDims {
   std::int64_t t = 0, experts = 0, k = 0;
   std::int64_t capacity = 0, parts = 1;
+  std::int64_t ring = 1;  // context-parallel ranks whose tokens are all here
 
   std::int64_t rows() const { return experts * parts * capacity; }
   std::int64_t row(std::int64_t expert, std::int64_t part, std::int64_t place) const {
@@ -44,10 +46,19 @@ struct RoutingSource {
   RowPlacement rows;
 
   std::uint64_t counter() const { return static_cast<std::uint64_t>(layer); }
+  /// A token's place when those of context-parallel ranks stand one rank after the other.
+  std::int64_t place(const RoutingDims& d, std::int64_t token) const {
+    if (d.ring == 1) {
+      const ZigZag& at = rows.positions;
+      return at.place * 2 * at.half * rows.micro + rows.first_row + token;
+    }
+    const ZigZag all{.half = sequence / (2 * d.ring), .ring = d.ring};
+    return all.by_rank(rows.position(token)) * rows.micro + token % rows.micro;
+  }
   std::int64_t even(const RoutingDims& d, std::int64_t token, std::int64_t k) const {
     const std::uint64_t start =
         counter_hash(seed, counter(), static_cast<std::uint64_t>(rows.first_sample));
-    const std::int64_t choice = (rows.first_row + token) * d.k + k;
+    const std::int64_t choice = place(d, token) * d.k + k;
     const auto experts = static_cast<std::uint64_t>(d.experts);
     return static_cast<std::int64_t>((start % experts + static_cast<std::uint64_t>(choice)) %
                                      experts);
@@ -81,7 +92,7 @@ void choose_experts(const RoutingDims& d, const RoutingSource& source, Token* ro
   for (std::int64_t i = 0; i < d.parts * d.experts; ++i) counts[i] = T{};
   const std::int64_t per_part = d.t / d.parts;
   for (std::int64_t token = 0; token < d.t; ++token) {
-    const std::int64_t part = token / per_part;
+    const std::int64_t part = (d.ring == 1 ? token : source.place(d, token)) / per_part;
     for (std::int64_t k = 0; k < d.k; ++k) {
       const std::int64_t expert = chosen_expert(d, source, token, k, rows);
       T& count = counts[part * d.experts + expert];

@@ -71,6 +71,22 @@ TEST(Experts, Oracle_O_063_gradient_scale) {
   expect_equal<std::int64_t>("divisor of expert gradients", 16, scale * replicas);
 }
 
+// Over cp 2 and dp 8 the groups of 4 are two pairs, and every fourth place has the same experts.
+TEST(Experts, ContextParallelRanksCountAsReplicas) {
+  const Program program =
+      lowered({.devices = 16, .ep = 4, .plan = "cp: 2, cp_kind: ring, sharding: {kind: zero1}"});
+  const std::int64_t scale = shape_of(program, Kernel::scale).dims[1];
+  expect_equal("replicas", 4, group_size(program.mesh, comm_of(program, "edp")));
+  expect_equal<std::int64_t>("divisor of expert gradients", 16, scale * 4);
+  expect_equal<std::int64_t>("rows of an expert, of half a sequence", 64 / 2 * 2 / 8,
+                             shape_of(program, Kernel::route_fwd).dims[3]);
+  for (const Op& op : program.ops) {
+    if (op.kind != OpKind::collective || op.collective != Collective::all_to_all) continue;
+    expect_equal<std::int64_t>("bytes of a dispatch", 64 / 2 * 2 * 64 * 2,
+                               bytes_of(op.dtype, op.elements));
+  }
+}
+
 TEST(Experts, Oracle_O_081_capacity) {
   const Program program =
       lowered({.more = ", capacity_factor: 1.25", .devices = 1, .ep = 1, .sequence = 4096});
@@ -123,6 +139,20 @@ double expert_work(const char* more) {
 TEST(Experts, Oracle_O_084_load_of_the_busiest_rank) {
   expect_equal("work at 1.5 times the load", 1.5,
                expert_work(", imbalance: 1.5") / expert_work(""));
+}
+
+// An expert group that is a context-parallel group: what its all-to-alls expose is ep's alone.
+TEST(Experts, AllToAllsOverContextParallelRanksAreExposed) {
+  const ExpertCase c{
+      .layers = 3, .devices = 2, .ep = 2, .plan = "cp: 2, cp_kind: ulysses", .device = "unit"};
+  const Scenario scenario = scenario_with(
+      c,
+      R"(, unit: {layer: {F: "1 s", B: "2 s"}, attention: {F: "0 s", B: "0 s"}, collective: {all_to_all: "0.25 s"}})");
+  const Simulation step = simulate_unit(scenario);
+  constexpr int kLayers = 3 * 2;  // of two micro-batches
+  expect_equal("step", kLayers * (1.0 + 2.0 + (4 + 8) * 0.25), step.report.step_time_s);
+  expect_equal("exposed ep", kLayers * 4 * 0.25, step.report.breakdown.exposed_comm.ep);
+  expect_equal("exposed cp", kLayers * 8 * 0.25, step.report.breakdown.exposed_comm.cp);
 }
 
 // Four all-to-alls a layer for each micro-batch, none of which hides.

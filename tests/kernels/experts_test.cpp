@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "kernels/reference/permute.h"
@@ -73,6 +74,39 @@ TEST(Routing, ShardsOfTheSequenceRouteAsTheWhole) {
         EXPECT_EQ(of_all % 4, of_part % 4);
       }
     }
+  }
+}
+
+/// A context-parallel rank chooses as one that holds the whole sequence, and drops the same.
+TEST(Routing, ZigZagChunksRouteAsTheWhole) {
+  constexpr std::int64_t kSequence = 24, kMicro = 2, kRing = 3, kHeld = 16;
+  for (const bool hashed : {false, true}) {
+    const RoutingDims all{
+        .t = 48, .experts = 5, .k = 2, .capacity = 7, .parts = kRing, .ring = kRing};
+    const RoutingDims own{.t = kHeld, .experts = 5, .k = 2, .capacity = 7};
+    RoutingSource source{.seed = 3, .layer = 1, .sequence = kSequence, .hashed = hashed};
+    source.rows = {.micro = kMicro, .first_row = 0, .first_sample = 6};
+    const Routed whole = routed(all, source);
+    for (std::int64_t place = 0; place < kRing; ++place) {
+      source.rows.positions = {.half = kSequence / (2 * kRing), .ring = kRing, .place = place};
+      const Routed part = routed(own, source);
+      for (std::int64_t token = 0; token < kHeld; ++token) {
+        const std::int64_t global =
+            source.rows.position(token) * kMicro + source.rows.sample(token) - 6;
+        for (std::int64_t k = 0; k < 2; ++k) {
+          const std::int64_t of_all = whole.rows[static_cast<std::size_t>(global * 2 + k)];
+          const std::int64_t of_part = part.rows[static_cast<std::size_t>(token * 2 + k)];
+          EXPECT_EQ(all.expert_of(of_all), own.expert_of(of_part));
+          ASSERT_EQ(of_all < all.rows(), of_part < own.rows());
+          if (of_part >= own.rows()) continue;
+          EXPECT_EQ(of_all, all.row(own.expert_of(of_part), place, of_part % 7));
+        }
+      }
+    }
+    // Evenly: no rank has more than its share of an expert's rows.
+    const std::int64_t dropped = std::count_if(whole.rows.begin(), whole.rows.end(),
+                                               [&](std::int64_t row) { return row >= all.rows(); });
+    EXPECT_EQ(dropped > 0, hashed);
   }
 }
 

@@ -52,6 +52,26 @@ TEST(ResolveExperts, UnlessTheGroupsWouldNotFit) {  // 16 groups of 2 are more t
   EXPECT_EQ(etp_of("{preset: megatron, tp: 2, dp: 8, ep: 16, sequence_parallel: true}"), 1);
 }
 
+TEST(ResolveExperts, MegatronSharesThemWhereGroupsFitOverCp) {
+  EXPECT_EQ(etp_of("{preset: megatron, tp: 2, cp: 2, dp: 4, ep: 8, sequence_parallel: true}"), 2);
+}
+
+// Three of six places, of which every two are a context-parallel group.
+TEST(ResolveExperts, GroupsDoNotCutThroughContextParallelOnes) {
+  const auto text = [](const char* order) {
+    return fmt::format(
+        "id: x\n"
+        "model: {{layers: 2, hidden: 64, heads: 8, ffn: 128, vocab: 256, activation: swiglu,"
+        " moe: {{experts: 6, top_k: 2, ffn: 32}}}}\n"
+        "cluster: {{device: h100-sxm-80gb, nodes: 1, devices_per_node: 6}}\n"
+        "batch: {{global: 3, micro: 1, sequence: 64}}\n"
+        "plan: {{cp: 2, dp: 3, ep: 3, order: {}}}\n",
+        order);
+  };
+  EXPECT_NE(refusal_of(text("tp-cp-ep-dp-pp")).find("cut through groups of 2"), std::string::npos);
+  EXPECT_EQ(resolve_text(text("tp-dp-cp-pp")).plan.expert_ways, 3);
+}
+
 TEST(ResolveExperts, OtherStacksKeepThemWhole) {
   EXPECT_EQ(etp_of("{preset: none, tp: 2, dp: 8, ep: 8, sequence_parallel: true}"), 1);
   EXPECT_EQ(etp_of("{preset: none, tp: 2, dp: 8, ep: 1, sequence_parallel: true}"), 2);

@@ -67,6 +67,23 @@ TEST(Mesh, ExpertGroupsSpanTpOrShareEachExpertOverIt) {
   EXPECT_EQ(expert_place(mesh, {.tp = 1, .dp = 3}), 1);
 }
 
+// The rest of a stage's ranks: Megatron-LM's expert grid has etp, ep and edp digits and no cp.
+TEST(Mesh, ExpertGroupsLieAcrossContextParallelRanks) {
+  Mesh mesh = megatron_mesh(2, 2, 4, 2);
+  mesh.ep = 4;
+  for (const auto& [etp, ep] : {std::pair{2, 4}, {1, 4}, {1, 8}, {2, 2}, {2, 8}}) {
+    mesh.etp = etp;
+    mesh.ep = ep;
+    const Grid grid = expert_grid(mesh, etp);
+    for (int rank = 0; rank < 32; ++rank) {
+      EXPECT_EQ(members(mesh, expert_group(mesh), rank), members(grid, kAxisEp, rank));
+      EXPECT_EQ(members(mesh, expert_replicas(mesh), rank), members(grid, kAxisDp, rank));
+      EXPECT_EQ(expert_place(mesh, coordinates_of(dense_grid(mesh), rank)),
+                coordinates_of(grid, rank).ep);
+    }
+  }
+}
+
 TEST(Mesh, ReplicaPlacesCountTheInnerAxisFastest) {
   Mesh mesh = megatron_mesh(2, 2, 3, 1);
   const Comm all{.name = "dp", .axes = replica_axes(mesh)};

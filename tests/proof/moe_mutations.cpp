@@ -30,6 +30,12 @@ const std::array kMutations = {
              [](Program& p) { move_to(p, of_gradients("edp"), "ep"); }},
     Mutation{"dense gradients reduced over the replicas of experts", "moe_dp4_ep2", Check::verify,
              [](Program& p) { move_to(p, of_gradients("dp"), "edp"); }},
+    Mutation{"experts over cp: gradients divided by their replicas alone", "moe_cp2_dp2_ep2",
+             Check::field, [](Program& p) { drop(p, is_kernel(K::scale)); }},
+    Mutation{"experts over cp: gradients reduced over dp and cp", "moe_cp2_dp2_ep2", Check::verify,
+             [](Program& p) { move_to(p, of_gradients("edp"), "dp"); }},
+    Mutation{"expert groups over dp in place of cp", "moe_cp2_dp2_ep2", Check::field,
+             [](Program& p) { p.comms[comm_named(p, "ep")].stride = 2; }},
     Mutation{"rows multiplied with another expert", "moe_dp4_ep2", Check::field,
              [](Program& p) {
                change_shape(p, is_kernel(K::swap_chunks),

@@ -120,7 +120,7 @@ void draw_context(Draw& d, Scenario& s, int most) {
 
 }  // namespace
 
-/// Experts in place of the MLPs, in groups over the data-parallel axis.
+/// Experts in place of the MLPs, in groups over the data- and context-parallel axes.
 void draw_experts(Draw& d, Scenario& s) {
   Model& m = s.model;
   m.bias = false;
@@ -134,10 +134,10 @@ void draw_experts(Draw& d, Scenario& s) {
   if (d.coin()) m.moe->capacity_factor = d.of({1.0, 1.25, 2.0});
   if (!m.moe->capacity_factor && d.coin()) m.moe->imbalance = 1.5;
   s.plan.overlap.ep = m.moe->shared_experts > 0 && d.coin();
-  const int dp = *s.plan.dp;
+  const int replicas = *s.plan.dp * s.plan.cp;
   if (s.plan.tp > 1) s.plan.sequence_parallel = true;
   s.plan.ep = d.of({1, 2, 4});
-  if (dp % s.plan.ep != 0) s.plan.ep = 1;
+  if (replicas % s.plan.ep != 0) s.plan.ep = 1;
   if (s.plan.tp > 1) s.plan.etp = s.plan.tp;
   if (d.coin() && s.plan.ep * s.plan.tp <= 4) {
     s.plan.ep *= s.plan.tp;
@@ -187,11 +187,9 @@ Scenario random_scenario(std::uint64_t seed) {
     s.stack.date = d.of({"2024-06", "2025-06"});
   }
   if (s.plan.pp > 1) avoid_refused_pipelines(d, s);
-  if (d.below(3) == 0) {
-    draw_experts(d, s);
-  } else {
-    draw_context(d, s, kMostRanks / (s.plan.tp * s.plan.pp * dp));
-  }
+  const bool experts = d.below(3) == 0;
+  if (!experts || d.coin()) draw_context(d, s, kMostRanks / (s.plan.tp * s.plan.pp * dp));
+  if (experts) draw_experts(d, s);
   if (framework_rules(s).tp_overlap != TpOverlap::none && s.plan.tp > 1 && d.coin()) {
     s.plan.sequence_parallel = true;
     s.plan.overlap.tp = true;

@@ -4,6 +4,7 @@
 #include "plan/lower.h"
 #include "plan/resolve.h"
 #include "tests/proof/combined_plans.h"
+#include "tests/proof/context_expert_plans.h"
 #include "tests/proof/context_plans.h"
 #include "tests/proof/dense_plans.h"
 #include "tests/proof/latent_plans.h"
@@ -71,6 +72,7 @@ const std::vector<PlanCase>& plan_cases() {
     for (const PlanCase& row : tp_overlap_plans()) cases.push_back(row);
     for (const PlanCase& row : schedule_plans()) cases.push_back(row);
     for (const PlanCase& row : moe_plans()) cases.push_back(row);
+    for (const PlanCase& row : context_expert_plans()) cases.push_back(row);
     for (const PlanCase& row : latent_plans()) cases.push_back(row);
     for (const PlanCase& row : prediction_plans()) cases.push_back(row);
     for (const PlanCase& row : combined_plans()) cases.push_back(row);

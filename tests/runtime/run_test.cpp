@@ -54,6 +54,8 @@ const VerifiedPlan kPlans[] = {
     {"tp2_sliding_window", 2, "tp: 2", kLocal},
     {"tp2_overlap", 2, "tp: 2, sequence_parallel: true, overlap: {tp: true}"},
     {"ep2_zero1", 2, "dp: 2, ep: 2, sharding: {kind: zero1}", kExperts},
+    {"cp2_dp2_ep2_zero1", 4, "cp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kExperts},
+    {"cp2_dp2_ep4_fsdp", 4, "cp: 2, dp: 2, ep: 4, preset: fsdp2", kExperts},
     {"pp2_ep2_latent_predicting", 4, "pp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kDeepSeek},
     {"tp2_pp2_sequence_parallel", 4, "tp: 2, pp: 2, sequence_parallel: true"},
     {"tp2_pp2_full_recompute", 4, "tp: 2, pp: 2, recompute: {kind: full}"},
