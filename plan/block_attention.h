@@ -16,17 +16,19 @@
 namespace windtunnel {
 
 struct BlockAttention {
-  SlotId context = kNone;  // (T, a d)
+  SlotId context = kNone;  // (T, a dv)
   SlotId lse = kNone;      // (T a), fp32
 };
 
 struct BlockAttentionGrad {
-  SlotId dcontext = kNone;  // (T, a d)
-  SlotId qkv = kNone;       // (T, (a+2k)d)
+  SlotId dcontext = kNone;  // (T, a dv)
+  SlotId qkv = kNone;       // (T, (a+k)d + k dv)
   BlockAttention of;
 };
 
-/// `z`: sizes of the core, after an exchange of heads. `qkv` (T, (a+2k)d).
+/// `z`: sizes of the core, after an exchange of heads. `qkv` (T, (a+k)d + k dv); dv is d but in
+/// latent attention, whose keys, rotary part and all, and values travel in one tensor
+/// (AttnFuncWithCPAndKVP2P flattens and joins them where their widths differ).
 BlockAttention ring_forward(RoleDraft& draft, const LayerSizes& z, SlotId qkv);
 SlotId ring_backward(RoleDraft& draft, const LayerSizes& z, const BlockAttentionGrad& o);
 

@@ -13,7 +13,8 @@ KernelSpec block_spec(const RoleDraft& d, const LayerSizes& z, const KeyBlock& b
   if (d.plan().cp_heads > 1) attr |= kHeadShard;
   const std::int64_t last =
       block.whole ? d.scenario.scenario.batch.sequence : std::int64_t{block.step};
-  return {.dims = {z.micro, z.sequence, z.heads, z.kv_heads, z.head_dim, last},
+  return {.dims = {z.micro, z.sequence, z.heads, z.kv_heads, z.head_dim, last,
+                   z.value_dim == z.head_dim ? 0 : z.value_dim},
           .attr = attr,
           .module = Module::core_attention,
           .variant = static_cast<std::uint8_t>(d.plan().attention_kernel)};
@@ -40,8 +41,8 @@ SlotId take_keys(RoleDraft& d, const LayerSizes& z, SlotId qkv) {
   return take_columns(d, qkv,
                       {.rows = z.rows,
                        .width = z.qkv,
-                       .offset = z.query,
-                       .columns = z.qkv - z.query,
+                       .offset = z.qkv - z.keys,
+                       .columns = z.keys,
                        .name = "kv",
                        .module = Module::core_attention});
 }

@@ -81,8 +81,7 @@ void TransformerLayer::forward_flash() {
 }
 
 void TransformerLayer::forward_unfused() {
-  const std::array<std::int64_t, kShapeDims> dims{core_.micro, core_.sequence, core_.heads,
-                                                  core_.kv_heads, core_.head_dim};
+  const ShapeDims dims{core_.micro, core_.sequence, core_.heads, core_.kv_heads, core_.head_dim};
   const std::uint8_t variant = static_cast<std::uint8_t>(d_.plan().attention_kernel);
   const std::uint16_t fused = fused_softmax_runs(d_, core_, window_) ? kFused : kAttrNone;
   // The fused kernel skips the masked half of what it reads.
@@ -167,8 +166,7 @@ SlotId TransformerLayer::backward_core(SlotId dcontext) {
 }
 
 SlotId TransformerLayer::backward_unfused(SlotId dcontext) {
-  const std::array<std::int64_t, kShapeDims> dims{core_.micro, core_.sequence, core_.heads,
-                                                  core_.kv_heads, core_.head_dim};
+  const ShapeDims dims{core_.micro, core_.sequence, core_.heads, core_.kv_heads, core_.head_dim};
   const std::uint8_t variant = static_cast<std::uint8_t>(d_.plan().attention_kernel);
   const std::uint16_t fused = fused_softmax_runs(d_, core_, window_) ? kFused : kAttrNone;
   // The fused kernel skips the masked half of what it reads.

@@ -4,7 +4,7 @@ namespace windtunnel {
 
 namespace {
 
-/// Keys and values of the whole sequence, in its order: (s micro, 2kd).
+/// Keys and values of the whole sequence, in its order: (s micro, k (d + dv)).
 SlotId gather_keys(RoleDraft& d, const LayerSizes& z, SlotId qkv) {
   const int ranks = d.plan().cp;
   const SlotId own = take_keys(d, z, qkv);
@@ -17,7 +17,7 @@ SlotId gather_keys(RoleDraft& d, const LayerSizes& z, SlotId qkv) {
                own, parts, n);
   const SlotId whole = d.tensor("kv_whole", n, z.act);
   d.kernel({.kernel = Kernel::rows_to_sequence,
-            .dims = {z.rows, z.qkv - z.query, ranks},
+            .dims = {z.rows, z.keys, ranks},
             .module = Module::core_attention},
            {parts}, {whole});
   return whole;
@@ -36,9 +36,9 @@ BlockAttention gathered_forward(RoleDraft& d, const LayerSizes& z, SlotId qkv) {
 SlotId gathered_backward(RoleDraft& d, const LayerSizes& z, const BlockAttentionGrad& o) {
   const int ranks = d.plan().cp;
   const SlotId kv = gather_keys(d, z, o.qkv);
-  const std::int64_t n = d.slot(kv).elements, columns = z.qkv - z.query;
+  const std::int64_t n = d.slot(kv).elements, columns = z.keys;
   const SlotId whole = d.tensor("dkv_whole", n, z.act);
-  const SlotId dq = d.tensor("dq", z.rows * z.query, z.act);
+  const SlotId dq = d.tensor("dq", z.rows * (z.qkv - z.keys), z.act);
   block_backward(d, z, o, {.kv = kv, .whole = true}, {.dq = dq, .dkv = whole});
   const SlotId parts = d.tensor("dkv_parts", n, z.act, Category::comm_buffers);
   d.kernel({.kernel = Kernel::sequence_to_rows,

@@ -13,8 +13,8 @@ struct Part {
 };
 
 std::vector<Part> qkv_parts(const LayerSizes& z) {
-  const std::int64_t kv = (z.qkv - z.query) / 2;
-  return {{"q", 0, z.query}, {"k", z.query, kv}, {"v", z.query + kv, kv}};
+  const std::int64_t q = z.qkv - z.keys, k = z.kv_heads * z.head_dim, v = z.keys - k;
+  return {{"q", 0, q}, {"k", q, k}, {"v", q + k, v}};
 }
 
 std::vector<Part> context_part(const LayerSizes& z) {

@@ -10,14 +10,14 @@
 
 namespace windtunnel {
 
-/// qkv (T, (a+2k)d) -> (n T, (a+2k)d/n), n the ranks that exchange.
+/// qkv (T, W) -> (n T, W/n), n the ranks that exchange; W = (a+k)d + k dv.
 SlotId gather_sequence_of_qkv(RoleDraft& draft, const LayerSizes& z, SlotId qkv);
-/// (n T, (a+2k)d/n) -> (T, (a+2k)d)
+/// (n T, W/n) -> (T, W)
 SlotId scatter_sequence_of_qkv(RoleDraft& draft, const LayerSizes& z, SlotId qkv);
 
-/// context (n T, a d/n) -> (T, a d)
+/// context (n T, a dv/n) -> (T, a dv)
 SlotId scatter_sequence_of_context(RoleDraft& draft, const LayerSizes& z, SlotId context);
-/// (T, a d) -> (n T, a d/n)
+/// (T, a dv) -> (n T, a dv/n)
 SlotId gather_sequence_of_context(RoleDraft& draft, const LayerSizes& z, SlotId context);
 
 }  // namespace windtunnel

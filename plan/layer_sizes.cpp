@@ -20,7 +20,8 @@ LayerSizes::LayerSizes(const RoleDraft& d) {
     value_dim = m.mla->v_head_dim;
   }
   query = heads * value_dim;
-  qkv = (heads + kv_heads) * head_dim + kv_heads * value_dim;
+  keys = kv_heads * (head_dim + value_dim);
+  qkv = heads * head_dim + keys;
   ffn = m.ffn / p.tp;
   fc1 = m.gated() ? 2 * ffn : ffn;
   scores = micro * heads * sequence * sequence;
@@ -37,6 +38,7 @@ LayerSizes LayerSizes::of_core(int ranks) const {
   core.kv_heads /= ranks;
   core.query /= ranks;
   core.qkv /= ranks;
+  core.keys /= ranks;
   core.scores = core.micro * core.heads * core.sequence * core.sequence;
   return core;
 }

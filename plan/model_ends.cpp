@@ -315,7 +315,7 @@ void HeadEnd::cross_entropy(SlotId logits, SlotId loss) {
 SlotId HeadEnd::logits_gradient() {
   const std::int64_t width = head().out;
   const std::int64_t n = z_.rows * width * blocks();
-  const std::array<std::int64_t, kShapeDims> dims{z_.rows, width, divisor(), blocks()};
+  const ShapeDims dims{z_.rows, width, divisor(), blocks()};
   const auto scaled = [&](OperandList inputs) {
     if (d_.loss_scale != kNone) inputs.push_back(d_.loss_scale);
     return inputs;

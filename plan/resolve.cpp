@@ -312,9 +312,9 @@ ResolvedScenario resolve(const Scenario& asked) {
   resolve_kernels(s, r, p, preset);
   resolve_graphs(s, out.rules, r, p, preset);
   resolve_experts(s, r, p, preset);
-  check_latent(s, r, p);
   resolve_overlap(s, out.rules, r, p, preset);
   resolve_context(s, r, p, preset);
+  check_latent(s, out.rules, r, p);
   const std::int64_t multiple = std::max<std::int64_t>(1, out.rules.vocab_multiple) * p.tp;
   const std::int64_t padded = (s.model.vocab + multiple - 1) / multiple * multiple;
   p.vocab_padded = r.take("model.vocab_padded_to", s.model.vocab_padded_to, padded,

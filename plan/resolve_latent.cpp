@@ -26,9 +26,28 @@ void check_widths(const Model& m, Resolver& r) {
             "leave kv_heads out");
 }
 
+/// Keys and values on several context-parallel ranks.
+void check_context(const Scenario& s, const FrameworkRules& rules, Resolver& r,
+                   const ResolvedPlan& p) {
+  const MlaShape& mla = *s.model.mla;
+  const bool differ = mla.qk_nope_head_dim + mla.qk_rope_head_dim != mla.v_head_dim;
+  const bool rings = p.cp_heads < p.cp && p.cp_kind != CpKind::all_gather;
+  if (p.cp > 1 && differ && rules.latent_keys_in_rings && !rings)
+    r.error("plan.cp_kind",
+            "TransformerEngine takes keys wider than values around a ring alone: where their "
+            "widths differ it refuses all_gather and a2a",
+            "cp_kind: ring");
+  if (p.cp_heads > 1 && p.recomputes(RecomputeModule::mla_up_proj))
+    r.error("plan.recompute.modules",
+            "ranks that exchange heads keep the exchanged ones: to project them up again would "
+            "free nothing",
+            "leave mla_up_proj out, or cp_kind: ring or all_gather");
+}
+
 }  // namespace
 
-void check_latent(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
+void check_latent(const Scenario& s, const FrameworkRules& rules, Resolver& r,
+                  const ResolvedPlan& p) {
   const Model& m = s.model;
   check_prediction(m, r, p);
   if (!m.mla) {
@@ -52,9 +71,7 @@ void check_latent(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
     r.error("plan.attention",
             "heads whose keys and values differ in width run in fused attention alone",
             "attention: flash");
-  if (s.plan.cp > 1)
-    r.error("plan.cp", "latent attention over several context-parallel ranks is not built",
-            "cp: 1");
+  check_context(s, rules, r, p);
 }
 
 }  // namespace windtunnel

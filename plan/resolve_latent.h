@@ -6,6 +6,7 @@
 namespace windtunnel {
 
 /// Precondition: degrees, kernels and recompute of `plan` are resolved.
-void check_latent(const Scenario& scenario, Resolver& resolver, const ResolvedPlan& plan);
+void check_latent(const Scenario& scenario, const FrameworkRules& rules, Resolver& resolver,
+                  const ResolvedPlan& plan);
 
 }  // namespace windtunnel

@@ -67,7 +67,7 @@ void cast(RoleDraft& d, SlotId from, SlotId to) {
 void merge(RoleDraft& d, const LayerSizes& z, const BlockAttention& part,
            const BlockAttention& sum) {
   d.kernel({.kernel = Kernel::merge_attention,
-            .dims = {z.rows, z.heads, z.head_dim},
+            .dims = {z.rows, z.heads, z.value_dim},
             .module = Module::core_attention},
            {part.context, part.lse}, {sum.context, sum.lse});
 }
@@ -100,7 +100,7 @@ BlockAttention ring_forward(RoleDraft& d, const LayerSizes& z, SlotId qkv) {
 SlotId ring_backward(RoleDraft& d, const LayerSizes& z, const BlockAttentionGrad& o) {
   Ring ring(d);
   const Dtype dtype = d.rules().ring_gradients_narrow ? z.act : wide(z);
-  BlockGradients grads{.dq = d.tensor("dq", z.rows * z.query, dtype)};
+  BlockGradients grads{.dq = d.tensor("dq", z.rows * (z.qkv - z.keys), dtype)};
   SlotId kv = take_keys(d, z, o.qkv);
   Ring::Hop sums;  // the gradients of this step's block, from the ranks before
   for (int step = 0; step < ring.ranks(); ++step) {

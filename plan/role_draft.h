@@ -18,7 +18,7 @@ namespace windtunnel {
 /// What an emitted kernel needs beside its operands.
 struct KernelSpec {
   Kernel kernel = Kernel::none;
-  std::array<std::int64_t, kShapeDims> dims{};
+  ShapeDims dims{};
   std::uint16_t attr = kAttrNone;
   Module module = Module::none;
   std::uint8_t variant = 0;

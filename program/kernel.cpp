@@ -90,13 +90,14 @@ constexpr std::array kRows = {
               "micro, s, a, k, d",
               "4 micro a s^2 d FLOP; overwrites only the q and k columns of dqkv"},
     KernelRow{K::flash_block_fwd, "flash_block_fwd", attention,
-              "qkv(T,(a+2k)d), kv(T',2kd) -> out(T,a d), lse(T a)", "micro, s, a, k, d, step or s'",
+              "qkv(T,(a+2k)d), kv(T',2kd) -> out(T,a d), lse(T a)",
+              "micro, s, a, k, d, step or s', dv",
               "attention of this rank's s positions over those of the rank `step` before it in the "
               "ring, causal by global position: all of itself, half of the others"},
     KernelRow{K::flash_block_bwd, "flash_block_bwd", attention,
               "dout(T,a d), qkv(T,(a+2k)d), kv(T',2kd), out(T,a d), lse(T a) -> dq(T,a d) +=, "
               "dkv(T',2kd)",
-              "micro, s, a, k, d, step or s'", "out and lse of the whole softmax"},
+              "micro, s, a, k, d, step or s', dv", "out and lse of the whole softmax"},
     KernelRow{K::merge_attention, "merge_attention", memory,
               "part(T,a d), part_lse(T a) -> out(T,a d) +=, lse(T a) +=", "T, a, d",
               "the softmax over both parts' keys, by their log(sum(exp))"},

@@ -177,7 +177,8 @@ struct Param {
   bool is_parted() const { return held < experts; }
 };
 
-constexpr std::size_t kShapeDims = 7;
+/// Sizes of a kernel, as its row in the table of kernels says; those it does not have are 0.
+using ShapeDims = std::array<std::int64_t, 7>;
 
 /// A kernel or transfer with its sizes: the key of its cost. Equal shapes are stored once.
 struct Shape {
@@ -185,7 +186,7 @@ struct Shape {
   Dtype in = Dtype::none, out = Dtype::none, acc = Dtype::none;
   std::uint16_t attr = kAttrNone;  // ShapeAttr bits
   std::uint8_t variant = 0;        // implementation: AttentionKernel for attention, else 0
-  std::array<std::int64_t, kShapeDims> dims{};
+  ShapeDims dims{};
   std::int64_t bytes_read = 0, bytes_written = 0;  // device-memory traffic, each operand once
 
   friend bool operator==(const Shape&, const Shape&) = default;

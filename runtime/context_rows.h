@@ -18,6 +18,7 @@ ref::AttentionBlock attention_block(const C& c) {
                             .keys = c.dim(1),
                             .query_at = c.zig_zag(ring, place),
                             .key_at = {}};
+  block.dims.values = c.dim(6);
   if (c.has(kWholeKeys)) {
     block.keys = c.dim(5);
   } else {
@@ -32,6 +33,7 @@ void flash_block(const C& c) {
   const ref::AttentionBlock block = attention_block(c);
   const AttentionSizes n = sizes_of(block.dims);
   const std::int64_t kv = block.keys * block.dims.micro * block.key_width();
+  const std::int64_t queries = block.dims.micro * block.dims.s * block.dims.a * block.dims.d;
   ref::FlashOptions options{.mask = attention_mask(c), .dropout = {}};
   options.mask.causal = true;  // the attribute says whether some of the block is masked
   if (c.has(kAttentionDropout)) {
@@ -51,7 +53,7 @@ void flash_block(const C& c) {
                              .kv = c.in(2, kv),
                              .out = c.in(3, n.out),
                              .lse = c.in(4, n.lse),
-                             .dq = gradient(c, 0, n.out),
+                             .dq = gradient(c, 0, queries),
                              .dkv = c.out(1, kv)});
 }
 

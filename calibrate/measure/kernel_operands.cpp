@@ -135,13 +135,15 @@ KernelOperands of_attention(const Shape& s) {
 
 KernelOperands of_blocks(const Shape& s) {
   const std::int64_t* d = s.dims.data();
-  const std::int64_t t = d[0] * d[1], out = t * d[2] * d[4], qkv = t * (d[2] + 2 * d[3]) * d[4];
-  const std::int64_t kv = d[0] * (has(s, kWholeKeys) ? d[5] : d[1]) * 2 * d[3] * d[4];
+  const std::int64_t v = d[6] > 0 ? d[6] : d[4], t = d[0] * d[1];
+  const std::int64_t query = t * d[2] * d[4], out = t * d[2] * v, keys = d[3] * (d[4] + v);
+  const std::int64_t qkv = query + t * keys;
+  const std::int64_t kv = d[0] * (has(s, kWholeKeys) ? d[5] : d[1]) * keys;
   switch (s.kernel) {
     case Kernel::flash_block_fwd:
       return with({{qkv}, {kv}}, {{out}, {t * d[2]}});
     case Kernel::flash_block_bwd:
-      return with({{out}, {qkv}, {kv}, {out}, positive(t * d[2])}, {{out}, {kv}});
+      return with({{out}, {qkv}, {kv}, {out}, positive(t * d[2])}, {{query}, {kv}});
     case Kernel::merge_attention:
       return with({{d[0] * d[1] * d[2]}, positive(d[0] * d[1])},
                   {{d[0] * d[1] * d[2]}, positive(d[0] * d[1])});

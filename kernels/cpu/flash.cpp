@@ -337,11 +337,24 @@ void flash_bwd(const AttentionDims& dims, const FlashOptions& options, const Fla
 
 namespace {
 
-/// Keys of one head in kv (keys micro, 2 k d), values with `offset` k d.
+/// Keys and values of one head in kv (keys micro, k (d + dv)).
 template <class T>
-Block<T> block_keys(const AttentionBlock& block, const Head& at, T* kv, std::int64_t offset = 0) {
-  return {kv + block.key(at.sample, 0, at.head) + offset, block.keys, block.dims.d,
+Block<T> block_keys(const AttentionBlock& block, const Head& at, T* kv) {
+  return {kv + block.key(at.sample, 0, at.head), block.keys, block.dims.d,
           block.dims.micro * block.key_width()};
+}
+template <class T>
+Block<T> block_values(const AttentionBlock& block, const Head& at, T* kv) {
+  return {kv + block.value(at.sample, 0, at.head), block.keys, block.dims.value_width(),
+          block.dims.micro * block.key_width()};
+}
+
+/// Queries of one head in a tensor of them alone (t, a d).
+template <class T>
+Block<T> block_queries(const AttentionBlock& block, const Head& at, T* q) {
+  const AttentionDims& dims = block.dims;
+  return {q + block.query({.sample = at.sample, .head = at.head, .query = 0}), dims.s, dims.d,
+          dims.micro * dims.a * dims.d};
 }
 
 }  // namespace
@@ -354,7 +367,7 @@ void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options,
     const HeadContext<T> head(block, options, at);
     const ForwardBlocks<T> blocks{.q = queries_of(dims, at, o.qkv),
                                   .k = block_keys(block, at, o.kv),
-                                  .v = block_keys(block, at, o.kv, dims.k * dims.d),
+                                  .v = block_values(block, at, o.kv),
                                   .out = outputs_of(dims, at, o.out),
                                   .lse = o.lse + dims.row(at.sample, 0) * dims.a + at.head};
     for_each_query_tile(dims, [&](std::int64_t query, std::int64_t rows) {
@@ -370,15 +383,14 @@ void flash_block_bwd(const AttentionBlock& block, const FlashOptions& options,
   std::fill(o.dkv, o.dkv + block.keys * dims.micro * block.key_width(), T{});
   for_each_head(dims, [&](const Head& at) {
     const HeadContext<T> head(block, options, at);
-    const std::int64_t values = dims.k * dims.d;
     const BackwardBlocks<T> blocks{.q = queries_of(dims, at, o.qkv),
                                    .k = block_keys(block, at, o.kv),
-                                   .v = block_keys(block, at, o.kv, values),
+                                   .v = block_values(block, at, o.kv),
                                    .out = outputs_of(dims, at, o.out),
                                    .dout = outputs_of(dims, at, o.dout),
-                                   .dq = outputs_of(dims, at, o.dq),
+                                   .dq = block_queries(block, at, o.dq),
                                    .dk = block_keys(block, at, o.dkv),
-                                   .dv = block_keys(block, at, o.dkv, values),
+                                   .dv = block_values(block, at, o.dkv),
                                    .lse = o.lse + dims.row(at.sample, 0) * dims.a + at.head};
     for_each_query_tile(dims, [&](std::int64_t query, std::int64_t rows) {
       backward_queries(head, blocks, query, rows);

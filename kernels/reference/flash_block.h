@@ -25,10 +25,19 @@ struct AttentionBlock {
   std::int64_t keys = 0;  // positions of the block
   ZigZag query_at, key_at;
 
-  std::int64_t key_width() const { return 2 * dims.k * dims.d; }
-  /// Offset in kv (keys micro, 2 k d) of the key vector that `head` uses; its value is k d further.
+  /// Columns of kv: all keys, behind them all values, which may have a width dv of their own.
+  std::int64_t key_width() const { return dims.k * (dims.d + dims.value_width()); }
+  /// Offsets in kv (keys micro, k (d + dv)) of the key and value vectors that `head` uses.
   std::int64_t key(std::int64_t sample, std::int64_t position, std::int64_t head) const {
-    return (position * dims.micro + sample) * key_width() + head / (dims.a / dims.k) * dims.d;
+    return dims.row(sample, position) * key_width() + head / (dims.a / dims.k) * dims.d;
+  }
+  std::int64_t value(std::int64_t sample, std::int64_t position, std::int64_t head) const {
+    return dims.row(sample, position) * key_width() + dims.k * dims.d +
+           head / (dims.a / dims.k) * dims.value_width();
+  }
+  /// Offset of a head's vector in a tensor of queries alone (t, a d).
+  std::int64_t query(const AttentionRow& row) const {
+    return (dims.row(row.sample, row.query) * dims.a + row.head) * dims.d;
   }
 };
 
@@ -95,9 +104,9 @@ T block_probability(T score, T lse) {
 
 template <class T>
 struct FlashBlockForward {
-  const T* qkv;  // (t, (a + 2k) d)
-  const T* kv;   // (keys micro, 2 k d)
-  T* out;        // (t, a d)
+  const T* qkv;  // (t, (a + k) d + k dv)
+  const T* kv;   // (keys micro, k (d + dv))
+  T* out;        // (t, a dv)
   T* lse;        // (t a)
 };
 
@@ -110,27 +119,28 @@ void flash_block_fwd(const AttentionBlock& block, const FlashOptions& options,
     const T whole = block_lse(scores.values);
     f.lse[dims.row(row.sample, row.query) * dims.a + row.head] = whole;
     T* o = f.out + dims.out(row.sample, row.query, row.head);
-    std::vector<Dot<T>> dots(static_cast<std::size_t>(dims.d));
+    const std::int64_t width = dims.value_width();
+    std::vector<Dot<T>> dots(static_cast<std::size_t>(width));
     for (std::size_t i = 0; i < scores.keys.size(); ++i) {
       const std::int64_t j = scores.keys[i];
       const T p =
           block_probability(scores.values[i], whole) * block_factor<T>(block, options, row, j);
-      const T* value = f.kv + block.key(row.sample, j, row.head) + dims.k * dims.d;
-      for (std::int64_t c = 0; c < dims.d; ++c) dots[static_cast<std::size_t>(c)].add(p, value[c]);
+      const T* value = f.kv + block.value(row.sample, j, row.head);
+      for (std::int64_t c = 0; c < width; ++c) dots[static_cast<std::size_t>(c)].add(p, value[c]);
     }
-    for (std::int64_t c = 0; c < dims.d; ++c) o[c] = dots[static_cast<std::size_t>(c)].value();
+    for (std::int64_t c = 0; c < width; ++c) o[c] = dots[static_cast<std::size_t>(c)].value();
   });
 }
 
 template <class T>
 struct FlashBlockBackward {
-  const T* dout;  // (t, a d)
-  const T* qkv;   // (t, (a + 2k) d)
-  const T* kv;    // (keys micro, 2 k d)
-  const T* out;   // (t, a d), of the whole softmax
+  const T* dout;  // (t, a dv)
+  const T* qkv;   // (t, (a + k) d + k dv)
+  const T* kv;    // (keys micro, k (d + dv))
+  const T* out;   // (t, a dv), of the whole softmax
   const T* lse;   // (t a), of the whole softmax
   T* dq;          // (t, a d) +=
-  T* dkv;         // (keys micro, 2 k d), overwritten
+  T* dkv;         // (keys micro, k (d + dv)), overwritten
 };
 
 template <class T>
@@ -143,14 +153,15 @@ void flash_block_bwd_row(const AttentionBlock& block, const FlashOptions& option
   const T lse = o.lse[dims.row(row.sample, row.query) * dims.a + row.head];
   const BlockScores<T> scores = block_scores(block, row, o.qkv, o.kv);
   Dot<T> inner;
-  for (std::int64_t c = 0; c < dims.d; ++c) inner.add(o.dout[at + c], o.out[at + c]);
+  const std::int64_t width = dims.value_width(), dq = block.query(row);
+  for (std::int64_t c = 0; c < width; ++c) inner.add(o.dout[at + c], o.out[at + c]);
   for (std::size_t i = 0; i < scores.keys.size(); ++i) {
     const std::int64_t key = block.key(row.sample, scores.keys[i], row.head);
-    const std::int64_t value = key + dims.k * dims.d;
+    const std::int64_t value = block.value(row.sample, scores.keys[i], row.head);
     const T factor = block_factor<T>(block, options, row, scores.keys[i]);
     const T probability = block_probability(scores.values[i], lse);
     Dot<T> dp;
-    for (std::int64_t c = 0; c < dims.d; ++c) {
+    for (std::int64_t c = 0; c < width; ++c) {
       dp.add(o.dout[at + c], o.kv[value + c]);
       o.dkv[value + c] += probability * factor * o.dout[at + c];
     }
@@ -158,7 +169,7 @@ void flash_block_bwd_row(const AttentionBlock& block, const FlashOptions& option
     if constexpr (!Number<T>::exact) ds = probability * (ds - inner.value());
     ds *= scale;
     for (std::int64_t c = 0; c < dims.d; ++c) {
-      o.dq[at + c] += ds * o.kv[key + c];
+      o.dq[dq + c] += ds * o.kv[key + c];
       o.dkv[key + c] += ds * query[c];
     }
   }

@@ -97,7 +97,8 @@ namespace {
 /// Of a value head. A block's sixth size says which keys it reads.
 double value_width(const Shape& shape) {
   const bool whole = shape.kernel == Kernel::flash_fwd || shape.kernel == Kernel::flash_bwd;
-  return static_cast<double>(whole && shape.dims[5] > 0 ? shape.dims[5] : shape.dims[4]);
+  const std::int64_t own = whole ? shape.dims[5] : shape.dims[6];
+  return static_cast<double>(own > 0 ? own : shape.dims[4]);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct MeasuredShape {
   Kernel kernel = Kernel::none;
   Dtype in = Dtype::none, out = Dtype::none;
   std::uint16_t attr = kAttrNone;  // ShapeAttr bits
-  std::array<std::int64_t, kShapeDims> dims{};
+  ShapeDims dims{};
 
   friend auto operator<=>(const MeasuredShape&, const MeasuredShape&) = default;
 };

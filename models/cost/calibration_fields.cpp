@@ -43,8 +43,8 @@ std::uint16_t read_attributes(ProfileFields& in, const LocatedJson& list) {
   return bits;
 }
 
-std::array<std::int64_t, kShapeDims> read_dims(ProfileFields& in, const LocatedJson& list) {
-  std::array<std::int64_t, kShapeDims> dims{};
+ShapeDims read_dims(ProfileFields& in, const LocatedJson& list) {
+  ShapeDims dims{};
   if (list.items.size() > dims.size()) in.note(list, "a shape has at most 7 dims");
   for (std::size_t i = 0; i < list.items.size() && i < dims.size(); ++i) {
     const double value = in.item(list, i, Range::not_negative);

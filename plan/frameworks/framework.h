@@ -152,6 +152,8 @@ struct FrameworkRules {
                                     // input-gradient reductions in backward
   bool attention_host_sync =
       false;  // flash attention reads a sequence length on the host in every layer
+  bool latent_keys_in_rings = false;   // context parallelism of keys and values that differ in
+                                       // width goes around a ring, or a2a+p2p, alone
   bool ring_gradients_narrow = false;  // a ring of attention adds up gradients in the activations'
                                        // type instead of fp32
   QuantizedRules quantized;

@@ -45,6 +45,9 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   r.graphs = whole                           ? GraphScope::iteration
              : stack_since(s.stack, 2024, 1) ? GraphScope::layer
                                              : GraphScope::none;
+  // TransformerEngine context_parallel.py, attn_forward_func_with_cp @015d2257: keys wider than
+  // values need p2p or a2a+p2p.
+  r.latent_keys_in_rings = true;
   // TransformerEngine's ring adds up dK, dV in buffers of their type (context_parallel.py).
   r.ring_gradients_narrow = true;
   r.host_ops_per_parameter = 2;

@@ -9,6 +9,7 @@
 #include "models/cost/shape_work.h"
 #include "plan/lower.h"
 #include "plan/resolve.h"
+#include "program/collective_counts.h"
 #include "tests/closed_form/saved_tensors.h"
 #include "tests/closed_form/unit_step.h"
 
@@ -51,6 +52,54 @@ TEST(LatentAttention, RecomputedUpProjectionsKeepLatentsAndTheSharedKey) {
   const std::int64_t deviations = std::int64_t{2} * 4;
   EXPECT_EQ(kOther + kT * (2 * (kQuery + kKv + kRope + kValueWidth) - deviations),
             saved_layer_bytes(program.roles[0], 0, NormStats::counted));
+}
+
+CollectiveCounts over_cp(const Program& program, Phase phase) {
+  return count_collectives(program, 0, {.comm = "cp", .phase = phase, .layer = 1});
+}
+
+// A hop moves keys, rotary part and all, and values of all heads: T / C rows of a (n + r + v).
+TEST(LatentAttention, HopsOfARing) {
+  constexpr std::int64_t kRanks = 4, kHop = kT / kRanks * (kKeyWidth + kValueWidth) * 2;
+  const Program program = lowered("cp: 4, cp_kind: ring", 4);
+  const CollectiveCount hops = over_cp(program, Phase::forward).sum(Collective::ring_shift);
+  EXPECT_EQ(kRanks - 1, hops.count);
+  EXPECT_EQ(83'886'080, kHop);
+  EXPECT_EQ((kRanks - 1) * kHop, hops.bytes);
+  const CollectiveCount back = over_cp(program, Phase::backward).sum(Collective::ring_shift);
+  EXPECT_EQ((kRanks - 1) * kHop + kRanks * 2 * kHop, back.bytes);  // gradients in fp32
+}
+
+TEST(LatentAttention, GatheredKeysAndExchangedHeads) {
+  constexpr std::int64_t kKeys = kT * (kKeyWidth + kValueWidth) * 2;  // of the whole sequence
+  const Program gathered = lowered("cp: 4, cp_kind: all_gather", 4);
+  EXPECT_EQ(kKeys, over_cp(gathered, Phase::forward).sum(Collective::all_gather).bytes);
+  const CollectiveCounts back = over_cp(gathered, Phase::backward);
+  EXPECT_EQ(kKeys, back.sum(Collective::all_gather).bytes);
+  EXPECT_EQ(kKeys, back.sum(Collective::reduce_scatter).bytes);
+  // Queries and keys, values and the context.
+  const Program exchanged = lowered("cp: 4, cp_kind: ulysses", 4);
+  EXPECT_EQ(kT / 4 * 2 * (kKeyWidth + kValueWidth) * 2,
+            over_cp(exchanged, Phase::forward).sum(Collective::all_to_all).bytes);
+}
+
+double attention_flops_of(const Program& program) {
+  double sum = 0;
+  for (const Op& op : program.ops) {
+    if (op.kind != OpKind::compute) continue;
+    const Shape& shape = program.shapes[op.shape];
+    if (row_of(shape.kernel).cls == KernelClass::attention) sum += shape_work(shape).flops;
+  }
+  return sum;
+}
+
+// T s a (n + r + v) FLOP of a layer's forward, and 2.5 times that backward, shared out.
+TEST(LatentAttention, RanksShareOneDevicesAttention) {
+  const double whole = 3.5 * 2 * static_cast<double>(kT) * kT * (kKeyWidth + kValueWidth);
+  EXPECT_DOUBLE_EQ(whole, attention_flops_of(lowered("tp: 1")));
+  for (const char* kind : {"ring", "all_gather", "ulysses", "ulysses+ring"})
+    EXPECT_DOUBLE_EQ(whole / 4,
+                     attention_flops_of(lowered(fmt::format("cp: 4, cp_kind: {}", kind), 4)));
 }
 
 double forward_flops_of_layer(const Program& program) {

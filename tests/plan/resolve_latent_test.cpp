@@ -42,13 +42,36 @@ TEST(ResolveLatent, RefusesByName) {
   expect_refused("{tp: 8, attention: unfused}", latent, "fused attention alone");
   expect_refused("{tp: 8}", latent + ", head_dim: 16", "states its own widths");
   expect_refused("{tp: 8}", latent + ", kv_heads: 2", "keys and values of its own");
-  expect_refused("{cp: 2, dp: 4}", latent, "context-parallel ranks is not built");
   expect_refused("{tp: 8}",
                  ", mla: {q_lora_rank: 8, kv_lora_rank: 8, qk_nope_head_dim: 8, "
                  "qk_rope_head_dim: 3, v_head_dim: 8}",
                  "rotary columns come in pairs");
   expect_refused("{tp: 8, recompute: {kind: selective, modules: [mla_up_proj]}}", "",
                  "which the model lacks");
+}
+
+// Keys of 12 columns and values of 8: Transformer Engine hands them around a ring.
+TEST(ResolveLatent, KeysWiderThanValuesGoAsStacksLetThem) {
+  for (const char* kind : {"ring", "all_gather", "ulysses"}) {
+    EXPECT_EQ(refusal(fmt::format("{{cp: 2, dp: 4, cp_kind: {}}}", kind), kLatent), "not refused");
+    const std::string text =
+        refusal(fmt::format("{{preset: megatron, cp: 2, dp: 4, cp_kind: {}}}", kind), kLatent);
+    if (kind == std::string("ring")) {
+      EXPECT_EQ(text, "not refused");
+    } else {
+      EXPECT_NE(text.find("around a ring alone"), std::string::npos) << text;
+    }
+  }
+  const std::string equal =
+      ", mla: {q_lora_rank: 8, kv_lora_rank: 8, qk_nope_head_dim: 4, qk_rope_head_dim: 4, "
+      "v_head_dim: 8}";
+  EXPECT_EQ(refusal("{preset: megatron, cp: 2, dp: 4, cp_kind: ulysses}", equal), "not refused");
+}
+
+TEST(ResolveLatent, ExchangedHeadsAreKept) {
+  const std::string again = "recompute: {kind: selective, modules: [mla_up_proj]}}";
+  EXPECT_EQ(refusal("{cp: 2, dp: 4, cp_kind: ring, " + again, kLatent), "not refused");
+  expect_refused("{cp: 2, dp: 4, cp_kind: ulysses, " + again, kLatent, "would free nothing");
 }
 
 TEST(ResolveLatent, PredictionsNeedWholeWeightsAndTheirOwnStage) {

@@ -37,6 +37,21 @@ const std::array kMutations = {
              [](Program& p) {
                change_shape(p, is_kernel(K::flash_fwd), [](Shape& shape) { shape.dims[5] = 0; });
              }},
+    Mutation{"values as wide as keys, in a step of a ring", "latent_cp2_ring", Check::execution,
+             [](Program& p) {
+               change_shape(p, is_kernel(K::flash_block_fwd),
+                            [](Shape& shape) { shape.dims[6] = 0; });
+             }},
+    Mutation{"latent heads rotated by the row", "latent_cp4_ring_overlap", Check::field,
+             [](Program& p) {
+               change_shape(p, is_kernel(K::latent_heads_fwd),
+                            [](Shape& shape) { shape.dims[5] = 1; });
+             }},
+    Mutation{"gradients of a step's keys not handed on", "latent_cp2_ring", Check::field,
+             [](Program& p) {
+               change(p, both(of_tensor("dkv"), is_collective(C::ring_shift, "cp")),
+                      [](Op& op) { op.distance = 2; });
+             }},
     Mutation{"a prediction that reads the model's own tokens", "mtp_pp2", Check::field,
              [](Program& p) {
                change_shape(p, is_kernel(K::load_tokens), [](Shape& shape) { shape.dims[2] = 0; });

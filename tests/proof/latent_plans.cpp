@@ -8,6 +8,11 @@ namespace {
 
 using M = RecomputeModule;
 
+void over(Scenario& s, CpKind kind, const Degrees& d) {
+  set_degrees(s, d);
+  s.plan.cp_kind = kind;
+}
+
 void selective(Scenario& s, std::vector<M> modules) {
   s.plan.recompute = {.kind = RecomputeKind::selective, .modules = std::move(modules)};
 }
@@ -173,6 +178,60 @@ std::vector<PlanCase> latent_plans() {  // NOLINT(readability-function-size)
          s.plan.ep = 4;
          s.plan.etp = 1;
          selective(s, {M::mla_up_proj, M::moe_activation});
+       }},
+      {"latent_cp2_ring", toy_latent, [](Scenario& s) { over(s, CpKind::ring, {.cp = 2}); }},
+      {"latent_cp4_ring_overlap", toy_latent,
+       [](Scenario& s) {
+         over(s, CpKind::ring, {.cp = 4});
+         megatron_core(s);
+         s.batch.micro = 2;
+         zero1_overlapped(s);
+       }},
+      {"latent_cp2_gather", toy_latent,
+       [](Scenario& s) { over(s, CpKind::all_gather, {.cp = 2}); }},
+      {"latent_tp2_cp2_ulysses", toy_latent,
+       [](Scenario& s) {
+         over(s, CpKind::ulysses, {.tp = 2, .cp = 2});
+         s.batch.micro = 2;
+       }},
+      {"latent_cp4_ulysses_ring", toy_latent,
+       [](Scenario& s) {
+         over(s, CpKind::ulysses_ring, {.cp = 4});
+         s.cluster.nvlink_domain = 2;
+       }},
+      {"latent_tp2_cp2_direct_query_gather", toy_latent,
+       [](Scenario& s) {
+         s.model.mla->q_lora_rank = 0;
+         over(s, CpKind::all_gather, {.tp = 2, .cp = 2});
+       }},
+      {"latent_tp2_cp2_dp2_ring_fsdp2", toy_latent,
+       [](Scenario& s) {
+         over(s, CpKind::ring, {.tp = 2, .cp = 2, .dp = 2});
+         s.plan.preset = Preset::fsdp2;
+       }},
+      {"latent_tp2_cp2_recompute_up", toy_latent,
+       [](Scenario& s) {
+         over(s, CpKind::ring, {.tp = 2, .cp = 2});
+         selective(s, {M::mla_up_proj, M::core_attention});
+       }},
+      {"latent_cp2_ulysses_full_recompute", toy_latent,
+       [](Scenario& s) {
+         over(s, CpKind::ulysses, {.cp = 2});
+         s.plan.recompute.kind = RecomputeKind::full;
+       }},
+      {"latent_experts_tp2_pp2_cp2_dp2_ep4_megatron", toy_latent,
+       [](Scenario& s) {
+         deepseek_experts(s);
+         megatron_core(s);
+         over(s, CpKind::ring, {.tp = 2, .pp = 2, .cp = 2, .dp = 2, .ep = 4});
+         s.plan.etp = 1;
+         zero1_overlapped(s);
+       }},
+      {"latent_experts_pp2_cp2_ep2_dualpipe_v", toy_latent,
+       [](Scenario& s) {
+         deepseek_experts(s);
+         over(s, CpKind::all_gather, {.pp = 2, .cp = 2, .ep = 2});
+         s.plan.schedule.kind = ScheduleKind::dualpipe_v;
        }},
       {"latent_tp2_sp_fp8_blockwise", toy_latent,
        [](Scenario& s) {

@@ -34,6 +34,9 @@ constexpr const char* kLlama = "activation: swiglu";
 constexpr const char* kLocal =
     "activation: swiglu, sliding_window: 3, layer_pattern: [local, full]";
 constexpr const char* kExperts = "activation: swiglu, moe: {experts: 4, top_k: 2, ffn: 8}";
+constexpr const char* kLatent =
+    "activation: swiglu, mla: {q_lora_rank: 6, kv_lora_rank: 8, qk_nope_head_dim: 4, "
+    "qk_rope_head_dim: 2, v_head_dim: 4}";
 constexpr const char* kDeepSeek =
     "activation: swiglu, mtp_layers: 1, moe: {experts: 4, top_k: 2, ffn: 8, shared_experts: 1, "
     "dense_layers: 1}, mla: {q_lora_rank: 6, kv_lora_rank: 8, qk_nope_head_dim: 4, "
@@ -56,6 +59,7 @@ const VerifiedPlan kPlans[] = {
     {"ep2_zero1", 2, "dp: 2, ep: 2, sharding: {kind: zero1}", kExperts},
     {"cp2_dp2_ep2_zero1", 4, "cp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kExperts},
     {"cp2_dp2_ep4_fsdp", 4, "cp: 2, dp: 2, ep: 4, preset: fsdp2", kExperts},
+    {"cp2_ring_latent", 2, "cp: 2, cp_kind: ring", kLatent},
     {"pp2_ep2_latent_predicting", 4, "pp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kDeepSeek},
     {"tp2_pp2_sequence_parallel", 4, "tp: 2, pp: 2, sequence_parallel: true"},
     {"tp2_pp2_full_recompute", 4, "tp: 2, pp: 2, recompute: {kind: full}"},

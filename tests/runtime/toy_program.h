@@ -84,7 +84,7 @@ class Toy {
   void alloc(SlotId id) { add({.kind = OpKind::alloc}, {id}); }
   void free(SlotId id) { add({.kind = OpKind::free}, {id}); }
   /// `inputs` of `refs` are inputs.
-  void kernel(Kernel kernel, const std::array<std::int64_t, kShapeDims>& dims, std::uint8_t inputs,
+  void kernel(Kernel kernel, const ShapeDims& dims, std::uint8_t inputs,
               std::initializer_list<SlotId> refs) {
     program.shapes.push_back({.kernel = kernel, .dims = dims});
     add({.kind = OpKind::compute,

@@ -132,7 +132,7 @@ template <class T>
 void expect_block(const reference::AttentionBlock& block, const FlashOptions& options) {
   const AttentionDims& d = block.dims;
   const std::int64_t t = d.micro * d.s, kv_size = block.keys * d.micro * block.key_width();
-  const auto qkv = draw<T>(t * d.width(), 1), dout = draw<T>(t * d.a * d.d, 2);
+  const auto qkv = draw<T>(t * d.width(), 1), dout = draw<T>(t * d.a * d.value_width(), 2);
   const auto kv = draw<T>(kv_size, 3);
   const auto wide_qkv = widened(qkv), wide_dout = widened(dout), wide_kv = widened(kv);
   auto expected = sized<double>(d);
@@ -152,8 +152,8 @@ void expect_block(const reference::AttentionBlock& block, const FlashOptions& op
     if (std::isinf(expected.lse[i])) expected.lse[i] = got.lse[i] = 1;
   }
   expect_rounded(expected.lse, got.lse, terms(d), "lse");
-  Values<double> wide_dq(wide_dout.size(), 1), wide_dkv(size(kv_size));
-  Values<T> dq(dout.size(), 1), dkv(size(kv_size));
+  Values<double> wide_dq(size(t * d.a * d.d), 1), wide_dkv(size(kv_size));
+  Values<T> dq(size(t * d.a * d.d), 1), dkv(size(kv_size));
   const auto wide_lse = widened(got.lse);
   reference::flash_block_bwd<double>(block, options,
                                      {.dout = wide_dout.data(),
@@ -175,10 +175,14 @@ void expect_block(const reference::AttentionBlock& block, const FlashOptions& op
   expect_rounded(wide_dkv, dkv, terms(d), "dkv");
 }
 
-TYPED_TEST(CpuAttention, Blocks) {
+/// Value heads as wide as keys, narrower and wider.
+class CpuBlocks : public testing::TestWithParam<std::int64_t> {};
+
+template <class T>
+void expect_blocks(std::int64_t values) {
   using reference::ZigZag;
   for (const std::int64_t half : {1, 5, 70, 230}) {
-    const AttentionDims d{.micro = 2, .s = 2 * half, .a = 4, .k = 2, .d = 8};
+    const AttentionDims d{.micro = 2, .s = 2 * half, .a = 4, .k = 2, .d = 8, .values = values};
     FlashOptions options{.mask = {.causal = true, .first_head = 0, .heads = 4}, .dropout = {}};
     for (const bool drops : {false, true}) {
       if (drops) options = with_dropout(options.mask, d);
@@ -187,13 +191,19 @@ TYPED_TEST(CpuAttention, Blocks) {
       for (const std::int64_t place : {0, 1, 2}) {
         SCOPED_TRACE("half " + std::to_string(half) + ", block of " + std::to_string(place));
         const ZigZag from{.half = half, .ring = 3, .place = place};
-        expect_block<TypeParam>({.dims = d, .keys = d.s, .query_at = own, .key_at = from}, options);
+        expect_block<T>({.dims = d, .keys = d.s, .query_at = own, .key_at = from}, options);
       }
-      expect_block<TypeParam>({.dims = d, .keys = 6 * half, .query_at = own, .key_at = {}},
-                              options);
+      expect_block<T>({.dims = d, .keys = 6 * half, .query_at = own, .key_at = {}}, options);
     }
   }
 }
+
+TEST_P(CpuBlocks, EqualTheReference) {
+  expect_blocks<float>(GetParam());
+  expect_blocks<double>(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(ValueWidths, CpuBlocks, testing::Values(0, 5, 12));
 
 /// Scores far apart: exponentials relative to anything but the row's largest would overflow.
 TYPED_TEST(CpuAttention, FlashOfLargeScores) {
