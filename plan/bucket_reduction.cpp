@@ -54,24 +54,24 @@ const char* reduce_comm(const RoleDraft& d, const Bucket& b) {
 /// Reduce-scatter into `shard`, then over the replicas. Returns the stream the result is on.
 Stream scatter(RoleDraft& d, const Bucket& b, SlotId shard, When when) {
   const Stream stream = reduction_stream_of(d);
-  if (b.ways == 1) {  // experts that no other rank holds
+  const Where at{reduce_comm(d, b), stream, when};
+  const int averaged = b.parted ? d.plan().expert_replicas() : d.plan().replica_ranks();
+  const DivideFactors factors = divides_apart(d) ? divide_factors(averaged) : DivideFactors{};
+  divide(d, b, b.reduce_input, factors.before, at);
+  if (b.ways == 1) {  // experts that no other rank of the shard group holds
     d.kernel({.kernel = Kernel::copy,
               .dims = {b.elements},
               .module = b.module,
               .stream = stream,
               .when = when},
              {b.reduce_input}, {shard});
-    if (b.scattered != kNone) d.record(b.scattered, stream, when);
-    return stream;
+  } else {
+    d.collective(reduction(d, b, Collective::reduce_scatter, at), b.reduce_input, shard,
+                 b.elements);
   }
-  const Where at{reduce_comm(d, b), stream, when};
-  const int averaged = b.parted ? d.plan().expert_replicas() : d.plan().replica_ranks();
-  const DivideFactors factors = divides_apart(d) ? divide_factors(averaged) : DivideFactors{};
-  divide(d, b, b.reduce_input, factors.before, at);
-  d.collective(reduction(d, b, Collective::reduce_scatter, at), b.reduce_input, shard, b.elements);
   if (b.scattered != kNone) d.record(b.scattered, stream, when);
   Stream last = stream;
-  if (!b.parted && d.plan().replicas() > 1) {
+  if (d.plan().replicas() > 1) {
     last = replica_stream(d);
     order(d, stream, last, when);
     d.collective(reduction(d, b, Collective::all_reduce, {"dp_replicate", last, when}), shard,
@@ -88,8 +88,8 @@ const char* replica_comm(const Bucket& b) {
 }
 
 const char* shard_comm(const RoleDraft& d, const Bucket& b) {
-  if (b.parted) return replica_comm(b);
-  return d.plan().replicas() == 1 ? "dp" : "dp_shard";
+  if (d.plan().replicas() == 1) return replica_comm(b);
+  return b.parted ? "edp_shard" : "dp_shard";
 }
 
 Stream reduction_stream_of(const RoleDraft& d) {
@@ -108,7 +108,7 @@ void scale_expert_gradients(RoleDraft& d, const Bucket& b, When when) {
 
 void draft_bucket_reduction(RoleDraft& d, const Bucket& b, Stream stream, When when) {
   if (d.comm(replica_comm(b)) == kNone) return;  // experts that no other rank holds
-  const bool scatters = d.plan().shards_states() && !d.rules().zero1_all_reduces;
+  const bool scatters = b.ways > 1 && !d.rules().zero1_all_reduces;
   if (!scatters) {
     d.collective(reduction(d, b, Collective::all_reduce, {replica_comm(b), stream, when}), b.grads,
                  b.grads, b.elements);
@@ -116,7 +116,7 @@ void draft_bucket_reduction(RoleDraft& d, const Bucket& b, Stream stream, When w
   }
   d.collective(reduction(d, b, Collective::reduce_scatter, {shard_comm(d, b), stream, when}),
                b.grads, b.grad_shard, b.elements);
-  if (b.parted || d.plan().replicas() == 1) return;
+  if (d.plan().replicas() == 1) return;
   d.collective(reduction(d, b, Collective::all_reduce, {"dp_replicate", stream, when}),
                b.grad_shard, b.grad_shard, d.slot(b.grad_shard).elements);
 }

@@ -82,6 +82,11 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
     w.add_comm({.name = "dp_shard", .axes = replicas, .ways = ways});
     w.add_comm(
         {.name = "dp_replicate", .axes = replicas, .ways = p.replicas(), .stride = p.shard_degree});
+    if (p.ep > 1 && p.expert_shards() > 1)
+      w.add_comm({.name = "edp_shard",
+                  .axes = replicas,
+                  .ways = p.expert_shards(),
+                  .stride = p.expert_ways});
   }
   if (p.separate_reduce_group) w.add_comm({.name = "dp_reduce", .axes = replicas, .ways = ways});
   if (p.shards_weights() && p.reshard_after_forward > 1) {

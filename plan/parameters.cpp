@@ -25,7 +25,7 @@ LocalShape local_shape(const Param& p, int tp) {
 std::int64_t padded_elements(const RoleDraft& d, const Param& p, bool last) {
   const LocalShape local = local_shape(p, d.plan().tp);
   const ShardedUnitRules& rules = d.rules().units;
-  const int group = p.is_parted() ? d.plan().expert_replicas() : d.plan().shard_degree;
+  const int group = p.is_parted() ? d.plan().expert_shards() : d.plan().shard_degree;
   const std::int64_t ways = rules.pads_each_parameter ? group : 1;
   const auto cut = [ways](std::int64_t n) { return (n + ways - 1) / ways * ways; };
   const std::int64_t padded = p.experts > 1  // (experts, rows, columns)
@@ -122,7 +122,7 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
   }
   b.parted = requests_[members.front()].param.is_parted();
   b.ways = !d.plan().shards_states() ? 1
-           : b.parted                ? d.plan().expert_replicas()
+           : b.parted                ? d.plan().expert_shards()
                                      : d.plan().shard_degree;
   b.step = b.parted ? d.plan().expert_ways : 1;
   b.elements = (b.elements + b.ways - 1) / b.ways * b.ways;

@@ -98,11 +98,12 @@ void check_sharding(Resolver& r, const ResolvedPlan& p) {
             "parts of the data-parallel group that keep weights do not meet expert groups in any "
             "stack",
             "true or false");
-  } else if (p.replicas() > 1 && p.shards_states()) {
+  } else if (p.shards_states() && p.shard_degree % p.expert_ways != 0) {
     r.error("plan.sharding.shard_degree",
-            "shard groups inside the data-parallel group and expert groups do not meet in any "
-            "stack",
-            "leave shard_degree out, or ep: 1");
+            fmt::format("shard groups of {} do not hold whole expert groups, which span {} places: "
+                        "no stack spreads a layer's experts over replicas of a shard group",
+                        p.shard_degree, p.expert_ways),
+            fmt::format("a multiple of {}, or a smaller ep", p.expert_ways));
   }
 }
 

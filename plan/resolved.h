@@ -82,6 +82,8 @@ struct ResolvedPlan {
   int replicas() const { return replica_ranks() / shard_degree; }
   /// Ranks that hold the same experts.
   int expert_replicas() const { return replica_ranks() / expert_ways; }
+  /// Of these, the ranks of one shard group: expert groups lie inside shard groups.
+  int expert_shards() const { return shard_degree / expert_ways; }
   /// The type of activations and of gathered weights: what the operands of products narrower than
   /// 16 bits are quantised from, and the operands of all others.
   Dtype multiplied() const {

@@ -107,17 +107,16 @@ class RoleGradients {
     buffers_.erase(std::unique(buffers_.begin(), buffers_.end()), buffers_.end());
   }
 
-  /// What of the dp (and cp) group a reduction is over.
-  enum Over : std::uint8_t { kWhole, kShard, kReplicas };
+  /// What of the ranks that hold the same a reduction is over: of the dp (and cp) group, or of the
+  /// replicas of experts.
+  enum Over : std::uint8_t { kWhole, kShard, kReplicas, kOthers };
 
   Over over(SlotId root, const Comm& comm) const {
-    if (parted_.contains(root)) {
-      const Comm own = expert_replicas(program_.mesh);
-      const bool same = comm.ways == own.ways && comm.stride == own.stride;
-      return same ? kWhole : kShard;
-    }
-    if (comm.ways == 0) return kWhole;
-    return comm.stride == 1 ? kShard : kReplicas;
+    const int all = replica_ranks(program_.mesh);
+    const int apart = parted_.contains(root) ? expert_ways(program_.mesh) : 1;
+    const int ways = comm.ways == 0 ? all : comm.ways;
+    if (comm.stride == apart) return ways * apart == all ? kWhole : kShard;
+    return comm.stride % apart == 0 && comm.stride > apart ? kReplicas : kOthers;
   }
 
   /// Buffers of experts that ranks hold apart.
@@ -128,17 +127,13 @@ class RoleGradients {
     }
   }
 
-  void check_parted(SlotId root, Violations& v) const {
-    for (const Access& a : replicas_[kShard]) {
+  void check_covers(SlotId root, Violations& v) const {
+    for (const Access& a : replicas_[kOthers]) {
       if (a.part.root == root) v.add(text(a) + ": its members hold other experts");
     }
-    if (group_size(program_.mesh, expert_replicas(program_.mesh)) > 1) {
-      check_cover(root, kWhole, v);
-    }
-  }
-
-  void check_covers(SlotId root, Violations& v) const {
-    if (parted_.contains(root)) return check_parted(root, v);
+    const bool alone =
+        parted_.contains(root) && group_size(program_.mesh, expert_replicas(program_.mesh)) == 1;
+    if (alone) return;
     const auto has = [&](Over part) {
       return std::any_of(replicas_[part].begin(), replicas_[part].end(),
                          [&](const Access& a) { return a.part.root == root; });
@@ -207,7 +202,7 @@ class RoleGradients {
   std::size_t r_;
   std::vector<Access> writes_;                   // backward kernels, their last execution
   std::vector<Access> reads_;                    // optimizer kernels
-  std::array<std::vector<Access>, 3> replicas_;  // reductions over dp, by Over
+  std::array<std::vector<Access>, 4> replicas_;  // reductions over dp, by Over
   std::vector<Access> embedding_;                // reductions over the first and last stage
   std::set<SlotId> parted_;                      // roots that hold parts of all experts
   std::vector<SlotId> buffers_;                  // roots the optimizer reads, ascending

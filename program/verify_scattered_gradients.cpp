@@ -24,11 +24,7 @@ class ScatteredGradients {
         program_(facts.program),
         role_(program_.roles[role]),
         roots_(facts.roles[role].roots),
-        r_(role) {
-    for (const Comm& comm : program_.comms) {
-      has_replicas_ |= comm.axes == replica_axes(program_.mesh) && is_over_replicas(comm);
-    }
-  }
+        r_(role) {}
 
   void check(Violations& v) {
     for (SlotId id = 0; id < role_.slots.size(); ++id) {
@@ -49,12 +45,23 @@ class ScatteredGradients {
   }
 
  private:
-  /// Over the replicas of a shard; those of experts share theirs.
-  bool is_over_replicas(const Comm& comm) const {
-    if (comm.ways == 0 || comm.stride == 1) return false;
-    if (program_.mesh.ep == 1) return true;
-    const Comm experts = expert_replicas(program_.mesh);
-    return comm.ways != experts.ways || comm.stride != experts.stride;
+  /// Replica places that sums are over: `stride` apart, up to the first of the next group.
+  struct Span {
+    int stride = 1, end = 1;
+  };
+  Span span_of(const Comm& comm) const {
+    return comm.ways == 0 ? Span{.end = replica_ranks(program_.mesh)}
+                          : Span{.stride = comm.stride, .end = comm.ways * comm.stride};
+  }
+  /// Of experts that no other rank of a shard group holds.
+  Span own_experts() const {
+    const int ways = expert_ways(program_.mesh);
+    return {.stride = ways, .end = ways};
+  }
+  /// What a reduction over `span` leaves, once more ranks of the same gradients were added.
+  void reduced(SlotId id, const Span& span) {
+    spans_[id] = span;
+    states_[id] = span.end == replica_ranks(program_.mesh) ? State::reduced : State::scattered;
   }
 
   enum class State : std::uint8_t {
@@ -112,14 +119,11 @@ class ScatteredGradients {
     const Comm& comm = program_.comms[op.comm];
     if (comm.axes != replica_axes(program_.mesh) || op.reduce == ReduceOp::none) return;
     const SlotId in = root(op, 0), out = root(op, op.refs - 1U);
-    if (is_over_replicas(comm)) {
-      if (!has(in, State::scattered)) {
-        if (writes_.contains(in))
-          v.add(place_text(program_, at) + ": the shard is not what a reduction left");
-        return;
-      }
-      states_[in] = State::reduced;
-      return;
+    const Span over = span_of(comm);
+    if (has(in, State::scattered)) {
+      if (over.stride != spans_[in].end)
+        v.add(place_text(program_, at) + ": its members are not the replicas of the shard");
+      return reduced(in, {.stride = spans_[in].stride, .end = over.end});
     }
     if (!has(in, State::input)) {
       if (writes_.contains(out))
@@ -127,11 +131,22 @@ class ScatteredGradients {
       return;
     }
     states_.erase(in);
-    states_[out] = has_replicas_ ? State::scattered : State::reduced;
-    if (writes_.contains(out)) written(out, count);
+    reduced(out, over);
+    if (writes_.contains(out)) written(out, {at, out, count}, v);
   }
 
-  void written(SlotId shard, std::uint32_t count) { writes_[shard] += count; }
+  /// What was reduced into `from` goes into a shard.
+  struct Write {
+    const OpPlace& at;
+    SlotId from;
+    std::uint32_t count;
+  };
+  void written(SlotId shard, const Write& write, Violations& v) {
+    writes_[shard] += write.count;
+    const auto span = spans_.find(write.from);
+    if (span != spans_.end() && span->second.stride != role_.slots[shard].dp_step)
+      v.add(place_text(program_, write.at) + ": reduced over ranks that hold other parameters");
+  }
 
   void compute(const Op& op, const OpPlace& at, std::uint32_t count, Violations& v) {
     const bool reads_gradients = reads(op);
@@ -139,18 +154,19 @@ class ScatteredGradients {
     const bool passes_on = has_whole_shards_ && op.phase == Phase::grad_sync && op.refs > 1 &&
                            program_.shapes[op.shape].kernel == Kernel::copy &&
                            has(root(op, 0), State::input);
-    if (passes_on) states_[root(op, 0)] = State::reduced;
+    if (passes_on) states_.erase(root(op, 0));
     for (std::size_t n = op.inputs; n < op.refs; ++n) {
       const SlotId out = root(op, n);
       if (writes_.contains(out) && op.phase != Phase::optimizer) {
-        if (!has(root(op, 0), State::reduced))
+        if (!has(root(op, 0), State::reduced) && !passes_on)
           v.add(place_text(program_, at) + ": adds what is not reduced over the whole dp group");
         // What was reduced is divided in place: no other gradient.
         const bool divides =
             program_.shapes[op.shape].kernel == Kernel::scale && root(op, 0) == out;
-        if (!divides) written(out, count);
+        if (!divides) written(out, {at, root(op, 0), count}, v);
+        if (passes_on) reduced(out, own_experts());
       } else if (passes_on) {
-        states_[out] = State::reduced;
+        reduced(out, own_experts());
       } else if ((is_passing(out) || is_kept(out)) &&
                  (op.phase == Phase::backward || op.phase == Phase::weight_grad)) {
         if (has(out, State::packed))
@@ -181,9 +197,10 @@ class ScatteredGradients {
   const Role& role_;
   const std::vector<SlotId>& roots_;
   std::size_t r_;
-  bool has_replicas_ = false, has_whole_shards_ = false;
+  bool has_whole_shards_ = false;
   std::map<SlotId, std::int64_t> writes_;  // shards, and how often a step writes each
   std::map<SlotId, State> states_;         // roots, in the call that is followed
+  std::map<SlotId, Span> spans_;           // of those that are scattered or reduced
 };
 
 }  // namespace

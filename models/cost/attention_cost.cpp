@@ -101,14 +101,14 @@ double value_width(const Shape& shape) {
   return static_cast<double>(own > 0 ? own : shape.dims[4]);
 }
 
-}  // namespace
-
 /// Keys a query of a whole sequence sees at most; 0: all before it.
 double window_of(const Shape& shape) {
   const bool whole = shape.kernel == Kernel::flash_fwd || shape.kernel == Kernel::flash_bwd;
   const bool local = whole && shape.dims[6] > 0 && shape.dims[6] < shape.dims[1];
   return local ? static_cast<double>(shape.dims[6]) : 0.0;
 }
+
+}  // namespace
 
 AttentionWork attention_work(const Shape& shape) {
   const bool causal = (shape.attr & kCausal) != 0;

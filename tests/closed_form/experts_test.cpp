@@ -87,6 +87,30 @@ TEST(Experts, ContextParallelRanksCountAsReplicas) {
   }
 }
 
+// In two shard groups of 8 a rank's four experts are cut over 4 of its group's ranks: it gathers
+// the quarters of them, scatters their gradients, and sums its quarter over both groups.
+TEST(Experts, ShardsOfExpertsInEachShardGroup) {
+  const Program program = lowered(
+      {.layers = 1, .devices = 16, .ep = 2, .plan = "sharding: {kind: hsdp, shard_degree: 8}"});
+  const std::int64_t whole = 8 / 2 * 3 * 64 * 32;  // E/ep experts of three matrices
+  expect_equal("ranks that share them", 4, group_size(program.mesh, comm_of(program, "edp_shard")));
+  int gathers = 0, scatters = 0, sums = 0;
+  for (const Op& op : program.ops) {
+    if (op.kind != OpKind::collective) continue;
+    const std::string& comm = program.comms[op.comm].name;
+    if (comm == "edp_shard") {
+      const bool gather = op.collective == Collective::all_gather;
+      expect_equal(gather ? "gathered" : "scattered", whole, op.elements);
+      ++(gather ? gathers : scatters);
+    } else if (comm == "dp_replicate" && op.elements == whole / 4) {
+      ++sums;
+    }
+  }
+  EXPECT_GT(gathers, 0);
+  EXPECT_GT(scatters, 0);
+  expect_equal("sums over both groups", scatters, sums);
+}
+
 TEST(Experts, Oracle_O_081_capacity) {
   const Program program =
       lowered({.more = ", capacity_factor: 1.25", .devices = 1, .ep = 1, .sequence = 4096});

@@ -72,6 +72,16 @@ TEST(ResolveExperts, GroupsDoNotCutThroughContextParallelOnes) {
   EXPECT_EQ(resolve_text(text("tp-dp-cp-pp")).plan.expert_ways, 3);
 }
 
+TEST(ResolveExperts, ShardGroupsHoldWholeExpertGroups) {
+  const auto plan = [](int shard) {
+    return fmt::format(
+        "{{dp: 16, ep: 4, preset: fsdp2, sharding: {{kind: hsdp, shard_degree: {}}}}}", shard);
+  };
+  EXPECT_EQ(resolve_text(text_of(plan(8), kExperts)).plan.expert_shards(), 2);
+  EXPECT_NE(refusal_of(text_of(plan(2), kExperts)).find("do not hold whole expert groups"),
+            std::string::npos);
+}
+
 TEST(ResolveExperts, OtherStacksKeepThemWhole) {
   EXPECT_EQ(etp_of("{preset: none, tp: 2, dp: 8, ep: 8, sequence_parallel: true}"), 1);
   EXPECT_EQ(etp_of("{preset: none, tp: 2, dp: 8, ep: 1, sequence_parallel: true}"), 2);

@@ -17,6 +17,11 @@ bool quantizes_padded_rows(const OpPlace& at) {
   return at.program.names[at.operand(at.program.roles[0], 0).name] == "padded";
 }
 
+/// Reductions over the replicas of experts' shards.
+bool over_experts_replicas(const OpPlace& at) {
+  return all_reduce("dp_replicate")(at) && at.operand(at.program.roles[0], 0).dp_step > 1;
+}
+
 const std::array kMutations = {
     Mutation{"expert gradients divided by their replicas alone", "moe_dp4_ep2", Check::field,
              [](Program& p) { drop(p, is_kernel(K::scale)); }},
@@ -36,6 +41,15 @@ const std::array kMutations = {
              [](Program& p) { move_to(p, of_gradients("edp"), "dp"); }},
     Mutation{"expert groups over dp in place of cp", "moe_cp2_dp2_ep2", Check::field,
              [](Program& p) { p.comms[comm_named(p, "ep")].stride = 2; }},
+    Mutation{"replicas of experts' shards not reduced", "moe_dp8_ep2_hsdp4", Check::verify,
+             [](Program& p) { drop(p, over_experts_replicas); }},
+    Mutation{"experts' shards reduced over other shards of them", "moe_dp8_ep2_hsdp4",
+             Check::verify, [](Program& p) { move_to(p, over_experts_replicas, "edp_shard"); }},
+    Mutation{"experts alone in a shard group not reduced over the others", "moe_dp4_ep2_hsdp2",
+             Check::verify, [](Program& p) { drop(p, over_experts_replicas); }},
+    Mutation{"experts cut over dense parameters' shard group", "moe_dp8_ep2_zero1_shards_of_4",
+             Check::verify,
+             [](Program& p) { move_to(p, is_collective(C::reduce_scatter, "edp_shard"), "ep"); }},
     Mutation{"rows multiplied with another expert", "moe_dp4_ep2", Check::field,
              [](Program& p) {
                change_shape(p, is_kernel(K::swap_chunks),

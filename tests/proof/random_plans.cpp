@@ -145,8 +145,7 @@ void draw_experts(Draw& d, Scenario& s) {
   }
   if (s.plan.ep > 1) {
     ShardingPart& part = s.plan.sharding;
-    if (part.kind == ShardingKind::hsdp) part.kind = ShardingKind::fsdp;
-    part.shard_degree.reset();
+    if (part.shard_degree && *part.shard_degree % s.plan.ep != 0) part.shard_degree.reset();
     if (part.reshard_after_forward == 2) part.reshard_after_forward = 1;
   }
   if (s.plan.recompute.modules && d.coin()) {

@@ -7,6 +7,7 @@
 #include "tests/proof/context_expert_plans.h"
 #include "tests/proof/context_plans.h"
 #include "tests/proof/dense_plans.h"
+#include "tests/proof/hybrid_expert_plans.h"
 #include "tests/proof/latent_plans.h"
 #include "tests/proof/moe_plans.h"
 #include "tests/proof/narrow_expert_plans.h"
@@ -73,6 +74,7 @@ const std::vector<PlanCase>& plan_cases() {
     for (const PlanCase& row : schedule_plans()) cases.push_back(row);
     for (const PlanCase& row : moe_plans()) cases.push_back(row);
     for (const PlanCase& row : context_expert_plans()) cases.push_back(row);
+    for (const PlanCase& row : hybrid_expert_plans()) cases.push_back(row);
     for (const PlanCase& row : latent_plans()) cases.push_back(row);
     for (const PlanCase& row : prediction_plans()) cases.push_back(row);
     for (const PlanCase& row : combined_plans()) cases.push_back(row);

@@ -60,6 +60,8 @@ const VerifiedPlan kPlans[] = {
     {"cp2_dp2_ep2_zero1", 4, "cp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kExperts},
     {"cp2_dp2_ep4_fsdp", 4, "cp: 2, dp: 2, ep: 4, preset: fsdp2", kExperts},
     {"cp2_ring_latent", 2, "cp: 2, cp_kind: ring", kLatent},
+    {"dp4_ep2_hsdp2", 4, "dp: 4, ep: 2, preset: fsdp2, sharding: {kind: hsdp, shard_degree: 2}",
+     kExperts},
     {"pp2_ep2_latent_predicting", 4, "pp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kDeepSeek},
     {"tp2_pp2_sequence_parallel", 4, "tp: 2, pp: 2, sequence_parallel: true"},
     {"tp2_pp2_full_recompute", 4, "tp: 2, pp: 2, recompute: {kind: full}"},
