@@ -52,6 +52,7 @@ ChunkDraft::ChunkDraft(RoleDraft& draft, const ChunkPlace& place)
   units_.place();
   if (embedding_) units_.add_part(kEmbeddingUnit);
   for (int layer = c.layer_begin; layer < c.layer_end; ++layer) units_.add_part(layer);
+  for (const auto& p : predictions_) units_.add_part(p->layer());
   if (head_) units_.add_part(kHeadUnit);
 }
 
@@ -175,7 +176,11 @@ void ChunkDraft::draft_forward(SlotId loss) {
 void ChunkDraft::draft_head(SlotId hidden, SlotId loss) {
   SlotId x = head_->normalize(hidden);
   begin_amaxes(d_, "amaxes_predictions", predictions_.size());
-  for (const auto& p : predictions_) x = p->forward(x);
+  for (const auto& p : predictions_) {
+    units_.enter(p->layer());
+    x = p->forward(x);
+    units_.leave(p->layer());
+  }
   reduce_amaxes(d_);
   for (const auto& p : predictions_) p->forward_loss(loss);
   head_->forward_loss(loss);
@@ -189,7 +194,9 @@ SlotId ChunkDraft::draft_head_backward() {
     grads[i + 1] = predictions_[i]->backward_loss();
   begin_amaxes(d_, "amaxes_predictions_backward", predictions_.size());
   for (std::size_t i = predictions_.size(); i-- > 0;) {
+    units_.enter(predictions_[i]->layer());
     const SlotId before = predictions_[i]->backward(grads[i + 1]);
+    units_.leave(predictions_[i]->layer());
     d_.kernel(
         {.kernel = Kernel::add, .dims = {d_.slot(before).elements}, .module = Module::residual},
         {grads[i], before}, {grads[i]});

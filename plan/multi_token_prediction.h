@@ -22,6 +22,8 @@ class TokenPrediction {
   /// `depth` from 1 to D; `index_in_stage`: of its layer, for `recompute.layers`.
   TokenPrediction(RoleDraft& draft, ChunkParameters& parameters, int depth, int index_in_stage);
 
+  /// The number of its layer: those of predictions follow the model's.
+  int layer() const { return layer_; }
   /// `word`: the embedding table this chunk holds.
   void declare_parameters(ParameterId word);
   /// `output`: the weight of the model's head.

@@ -37,7 +37,9 @@ std::int64_t padded_elements(const RoleDraft& d, const Param& p, bool last) {
 
 int unit_key(const RoleDraft& d, const ParameterRequest& r) {
   if (r.param.layer >= 0) return r.param.layer;
-  if (d.rules().units.ends_in_root || d.model().tied_embeddings) return kRootUnit;
+  const Model& m = d.model();
+  const bool shared = m.tied_embeddings || m.mtp_layers > 0;  // by modules of several units
+  if (d.rules().units.ends_in_root || shared) return kRootUnit;
   const bool embedding = r.name == "word_embedding" || r.name == "position_embedding";
   return embedding ? kEmbeddingUnit : kHeadUnit;
 }

@@ -21,13 +21,13 @@ void check_sharded_weights(const Scenario& s, const FrameworkRules& rules, Resol
                 std::to_string(p.shard_degree) + " of a shard group",
             "true, false, or a proper divisor of the shard group");
   }
-  if (s.model.mtp_layers > 0) {
-    r.error("model.mtp_layers",
-            "multi-token prediction reads the embedding and the head again: with sharded weights "
-            "that is not built",
-            "sharding: {kind: zero1}, or mtp_layers: 0");
-  }
   if (p.pp == 1) return;
+  if (s.model.mtp_layers > 0) {
+    r.error("plan.pp",
+            "multi-token prediction reads the embedding on the last stage too: two stages would "
+            "hold it in units that are sharded apart",
+            "pp: 1, sharding: {kind: zero1}, or mtp_layers: 0");
+  }
   if (k > 1) {
     r.error("plan.sharding.reshard_after_forward",
             "pipeline stages hold several micro-batches between forward and backward, and parts "

@@ -74,8 +74,9 @@ TEST(ResolveLatent, ExchangedHeadsAreKept) {
   expect_refused("{cp: 2, dp: 4, cp_kind: ulysses, " + again, kLatent, "would free nothing");
 }
 
-TEST(ResolveLatent, PredictionsNeedWholeWeightsAndTheirOwnStage) {
-  expect_refused("{dp: 8, preset: fsdp2}", ", mtp_layers: 1", "with sharded weights");
+TEST(ResolveLatent, PredictionsNeedTheEmbeddingWholeAndTheirOwnStage) {
+  EXPECT_EQ(refusal("{dp: 8, preset: fsdp2}", ", mtp_layers: 1"), "not refused");
+  expect_refused("{pp: 2, dp: 4, preset: fsdp2}", ", mtp_layers: 1", "sharded apart");
   expect_refused("{pp: 2, dp: 4, schedule: {kind: zb_v}}", ", mtp_layers: 1",
                  "a weight that both use");
   expect_refused("{tp: 8}", ", head_dim: 8, hidden: 60, mtp_layers: 1",

@@ -104,6 +104,46 @@ std::vector<PlanCase> prediction_plans() {  // NOLINT(readability-function-size)
          s.plan.schedule = {.kind = ScheduleKind::interleaved_1f1b, .virtual_stages = 2};
          zero1_overlapped(s);
        }},
+      {"mtp_dp2_fsdp2", toy_prediction,
+       [](Scenario& s) {
+         set_degrees(s, {.dp = 2});
+         s.plan.preset = Preset::fsdp2;
+       }},
+      {"mtp_two_depths_tp2_dp2_fsdp2", toy_prediction,
+       [](Scenario& s) {
+         s.model.mtp_layers = 2;
+         set_degrees(s, {.tp = 2, .dp = 2});
+         s.plan.preset = Preset::fsdp2;
+         s.plan.recompute.kind = RecomputeKind::full;
+       }},
+      {"mtp_dp4_hsdp2_no_reshard", toy_prediction,
+       [](Scenario& s) {
+         s.model.mtp_layers = 2;
+         set_degrees(s, {.dp = 4});
+         s.plan.preset = Preset::fsdp2;
+         s.plan.sharding = {
+             .kind = ShardingKind::hsdp, .shard_degree = 2, .reshard_after_forward = 0};
+       }},
+      {"mtp_dp2_fsdp1", toy_prediction,
+       [](Scenario& s) {
+         set_degrees(s, {.dp = 2});
+         s.plan.preset = Preset::fsdp1;
+       }},
+      {"mtp_tied_dp2_zero3", tied,
+       [](Scenario& s) {
+         set_degrees(s, {.dp = 2});
+         s.plan.preset = Preset::deepspeed;
+         s.plan.sharding = {.kind = ShardingKind::zero3, .overlap_param_gather = true};
+       }},
+      {"mtp_latent_experts_cp2_dp4_ep2_hsdp4", toy_latent,
+       [](Scenario& s) {
+         deepseek_experts(s);
+         s.model.mtp_layers = 1;
+         set_degrees(s, {.cp = 2, .dp = 4, .ep = 2});
+         s.plan.cp_kind = CpKind::all_gather;
+         s.plan.preset = Preset::fsdp2;
+         s.plan.sharding = {.kind = ShardingKind::hsdp, .shard_degree = 4};
+       }},
       {"mtp_tp2_pp2_fp8_delayed", toy_prediction,
        [](Scenario& s) {
          megatron_core(s);
