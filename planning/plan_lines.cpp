@@ -38,6 +38,16 @@ std::string plan_text(const ResolvedPlan& p) {
                                                                 : "unfused");
 }
 
+/// How many layers have the window, where some have not.
+std::string windowed_layers(const Model& m) {
+  if (m.layer_pattern.empty()) return "";
+  std::int64_t local = 0;
+  const auto turns = static_cast<std::int64_t>(m.layer_pattern.size());
+  for (std::int64_t layer = 0; layer < m.layers; ++layer)
+    local += m.layer_pattern[static_cast<std::size_t>(layer % turns)] == LayerSpan::local ? 1 : 0;
+  return fmt::format(" on {} layers", local);
+}
+
 std::string model_text(const Model& m, const ResolvedPlan& p) {
   std::string text = fmt::format("{}: {} layers, hidden {}, ", m.name.empty() ? "model" : m.name,
                                  m.layers, m.hidden);
@@ -46,6 +56,7 @@ std::string model_text(const Model& m, const ResolvedPlan& p) {
     text += fmt::format("{} experts of {}, {} a token, ", m.moe->experts, m.moe->ffn, m.moe->top_k);
   text += m.mla ? fmt::format("{} heads (latent {}), ", m.heads, m.mla->kv_lora_rank)
                 : fmt::format("{} heads ({} kv), ", m.heads, m.kv_heads);
+  if (m.sliding_window) text += fmt::format("window {}{}, ", *m.sliding_window, windowed_layers(m));
   if (m.mtp_layers > 0) text += fmt::format("{} more predicted, ", m.mtp_layers);
   return text + fmt::format("vocabulary {} (padded {})", m.vocab, p.vocab_padded);
 }
