@@ -9,9 +9,9 @@ namespace windtunnel {
 
 namespace {
 
-constexpr std::array<const char*, 13> kModuleNames{
-    "other",    "embedding", "norm", "attention", "core_attention", "mlp",     "activation",
-    "residual", "head",      "loss", "optimizer", "data",           "pipeline"};
+constexpr std::array<const char*, 14> kModuleNames{
+    "other",    "embedding", "norm", "attention", "core_attention", "mlp",      "activation",
+    "residual", "head",      "loss", "optimizer", "data",           "pipeline", "offload"};
 
 }  // namespace
 

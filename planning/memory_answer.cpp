@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "planning/category_rows.h"
+#include "program/mesh.h"
+#include "sim/memory/host_memory.h"
 #include "sim/memory/verdict.h"
 
 namespace windtunnel {
@@ -83,7 +85,25 @@ StageMemory stage_of(const Program& program, const StageNeed& need) {
   for (const Contributor& c : need.replay.contributors) s.largest.emplace_back(c.name, c.bytes);
   s.startup_peak_bytes = need.replay.startup.allocated;
   s.first_step_peak_bytes = need.replay.first_step.allocated;
+  s.host_bytes = peak_host_bytes(program, program.roles[static_cast<std::size_t>(need.stage)]);
   return s;
+}
+
+/// The fullest node: its ranks by their stage.
+std::int64_t fullest_host(const Program& program, const Cluster& cluster,
+                          const std::vector<StageMemory>& stages) {
+  std::int64_t most = 0;
+  for (int node = 0; node < cluster.nodes; ++node) {
+    std::int64_t sum = 0;
+    for (int i = 0; i < cluster.devices_per_node; ++i) {
+      const int rank = node * cluster.devices_per_node + i;
+      if (rank >= program.mesh.ranks()) break;
+      const int stage = coordinates_of(dense_grid(program.mesh), rank).pp;
+      sum += stages[static_cast<std::size_t>(stage)].host_bytes;
+    }
+    most = std::max(most, sum);
+  }
+  return most;
 }
 
 }  // namespace
@@ -137,6 +157,9 @@ MemoryAnswer memory_answer(const Lowered& lowered, const Profile& profile) {
                                     moment_text(lowered.program, oom.moment));
     }
   }
+  answer.host_node_bytes = fullest_host(lowered.program, s.cluster, answer.stages);
+  if (answer.host_node_bytes > 0 && s.cluster.host.memory)
+    answer.host_capacity_bytes = static_cast<std::int64_t>(s.cluster.host.memory->value);
   return answer;
 }
 

@@ -28,6 +28,11 @@ Seconds half_cost(const UnitCosts& unit, const char* name) {
   return named(unit.layer, name, Seconds{backward_cost(unit).value / 2.0});
 }
 
+/// A kernel of a layer's own; copies of what it keeps stand beside it.
+bool is_of_a_layer(const Op& op) {
+  return op.kind == OpKind::compute && op.layer >= 0 && op.module != Module::offload;
+}
+
 /// What the first kernel of a layer in a phase stands for.
 enum class Pass : std::uint8_t { none, forward, backward, input_grad, weight_grad };
 
@@ -75,6 +80,19 @@ bool is_graph_launch(const Program& program, const Op& op) {
          program.shapes[op.shape].dims[0] == static_cast<std::int64_t>(HostItem::graph_launch);
 }
 
+/// Copies between device and host, and the host's own steps; scalars and the sharded ends of the
+/// model cost what everything else does.
+std::optional<Seconds> offload_cost(const UnitCosts& unit, const Program& program, const Op& op) {
+  if (op.kind != OpKind::compute) return std::nullopt;
+  constexpr std::int64_t kScalars = 8;  // more than an update reads beside gradients
+  const Shape& shape = program.shapes[op.shape];
+  if ((shape.attr & kOnHost) != 0) return named(unit.offload, "host", unit.otherwise);
+  const bool of_an_end = op.phase == Phase::param_sync && op.layer < 0;
+  if (row_of(shape.kernel).cls != KernelClass::link || shape.dims[0] <= kScalars || of_an_end)
+    return std::nullopt;
+  return named(unit.offload, name_of(shape.kernel), unit.otherwise);
+}
+
 /// A block of a ring's attention costs what the scenario says beside its layer.
 std::optional<Seconds> block_cost(const UnitCosts& unit, const Program& program, const Op& op) {
   if (op.kind != OpKind::compute) return std::nullopt;
@@ -111,14 +129,14 @@ class SegmentPasses {
     for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
       const Op& op = program.ops[i];
       if (op.recompute && op.module == Module::residual) wholly_recomputed_.insert(op.layer);
-      if (op.kind != OpKind::compute || op.layer < 0 || op.recompute) continue;
+      if (!is_of_a_layer(op) || op.recompute) continue;
       if (op.phase == Phase::backward) backward_.insert(op.layer);
       if (op.phase == Phase::weight_grad) weight_grad_.insert(op.layer);
     }
   }
 
   Pass of(const Op& op) {
-    const bool in_layer = op.kind == OpKind::compute && op.layer >= 0;
+    const bool in_layer = is_of_a_layer(op);
     const bool works =
         op.phase == Phase::forward || op.phase == Phase::backward || op.phase == Phase::weight_grad;
     if (!in_layer || !works || !seen_.insert({op.layer, op.phase, op.recompute}).second)
@@ -149,7 +167,8 @@ PricedProgram price_unit(const Program& program, const Cluster& cluster) {
     for (std::uint32_t i = segment.op_begin; i < segment.op_end; ++i) {
       const Op& op = program.ops[i];
       const Pass pass = passes.of(op);
-      const auto block = block_cost(unit, program, op);
+      auto block = block_cost(unit, program, op);
+      if (!block) block = offload_cost(unit, program, op);
       seconds[i] = (block ? *block : op_cost(unit, op, pass, is_graph_launch(program, op))) +
                    graph_gap(op, unit.graph_gap);
     }

@@ -162,6 +162,13 @@ PricedProgram price_on_device(const Program& program, const ProfileCostModel& mo
   return priced;
 }
 
+/// A rank's part of its node's memory bandwidth.
+HostShare host_share(const Cluster& cluster) {
+  const BytesPerSecond node = cluster.host.memory_bandwidth.value_or(kAssumedHostBandwidth);
+  return {.bandwidth = {node.value / cluster.devices_per_node},
+          .assumed = !cluster.host.memory_bandwidth};
+}
+
 /// Measured transfers are of whole nodes, not of adapters.
 void refuse_slow_adapters(const Scenario& s) {
   for (std::size_t i = 0; i < s.cluster.degraded.size(); ++i) {
@@ -207,7 +214,8 @@ Simulation simulate(const Scenario& asked, const SimulateOptions& options) {
   std::optional<ProfileCostModel> model;
   std::future<MemoryAnswer> memory;  // needs no clock, so it runs beside the sweep
   if (!unit) {
-    model.emplace(options.profile ? *options.profile : profile_of(scenario));
+    model.emplace(options.profile ? *options.profile : profile_of(scenario),
+                  host_share(scenario.cluster));
     require_prices(out.lowered, model->profile());
     memory = std::async(std::launch::async,
                         [&] { return memory_answer(out.lowered, model->profile()); });

@@ -210,6 +210,10 @@ constexpr std::array kRows = {
     KernelRow{K::sgd, "sgd", memory,
               "g(n), coefficient(1) [, found_inf(1), loss_scale(4)] -> master(n), w(n)", "n",
               "master -= lr * coefficient * g; w = cast(master); nothing when found_inf"},
+    KernelRow{K::to_host, "to_host", link, "x_i(n_i).. on the device -> y_i(n_i).. on the host",
+              "sum of n_i", "y_i = x_i, each in its own type"},
+    KernelRow{K::to_device, "to_device", link, "x_i(n_i).. on the host -> y_i(n_i).. on the device",
+              "sum of n_i", "y_i = x_i, each in its own type"},
     KernelRow{K::host_work, "host_work", host, "", "kind",
               "time of the host alone: data loading, framework code"},
 };

@@ -108,13 +108,17 @@ enum class Kernel : std::uint8_t {
   update_loss_scale,
   adamw,
   sgd,
+  // between device and host memory
+  to_host,
+  to_device,
   // host-side work with no device kernel
   host_work,
   count
 };
 
 /// What bounds a kernel: the class its cost model and its uncertainty belong to.
-enum class KernelClass : std::uint8_t { gemm, attention, memory, host, none };
+/// `link`: the connection of device and host.
+enum class KernelClass : std::uint8_t { gemm, attention, memory, link, host, none };
 
 struct KernelRow {
   Kernel kernel;
@@ -149,6 +153,7 @@ enum ShapeAttr : std::uint16_t {
   kWholeKeys = 1 << 10,  // flash_block_*: keys and values of the whole sequence, in its order
   kSigmoid = 1 << 11,    // route_*: sigmoid scores, normalised over the chosen; else their softmax
   kHashed = 1 << 12,     // route_fwd: experts by hash, not evenly
+  kOnHost = 1 << 13,     // runs on the host's processors, in the host's memory
 };
 
 }  // namespace windtunnel

@@ -34,7 +34,8 @@ const char* name_of(ReduceOp op) {
 const char* name_of(Stream stream) {
   static constexpr std::array kNames{"compute",     "tp",           "ep",          "dp",
                                      "dp_gather",   "dp_replicate", "cp",          "pp_send_fwd",
-                                     "pp_recv_fwd", "pp_send_bwd",  "pp_recv_bwd", "copy"};
+                                     "pp_recv_fwd", "pp_send_bwd",  "pp_recv_bwd", "to_host",
+                                     "to_device",   "host"};
   static_assert(kNames.size() == static_cast<std::size_t>(Stream::count));
   return pick(kNames, stream);
 }
@@ -47,8 +48,8 @@ const char* name_of(Phase phase) {
 
 const char* name_of(Module module) {
   static constexpr std::array kNames{
-      "none",     "embedding", "norm", "attention", "core_attention", "mlp",     "activation",
-      "residual", "head",      "loss", "optimizer", "data",           "pipeline"};
+      "none",     "embedding", "norm", "attention", "core_attention", "mlp",      "activation",
+      "residual", "head",      "loss", "optimizer", "data",           "pipeline", "offload"};
   return pick(kNames, module);
 }
 

@@ -64,7 +64,9 @@ enum class Stream : std::uint8_t {
   pp_recv_fwd,
   pp_send_bwd,
   pp_recv_bwd,
-  copy,
+  to_host,    // copies from device to host memory
+  to_device,  // and back
+  host,       // the host's own processors, beside the thread that issues
   count
 };
 
@@ -93,7 +95,8 @@ enum class Module : std::uint8_t {
   loss,
   optimizer,
   data,
-  pipeline
+  pipeline,
+  offload
 };
 
 enum class Category : std::uint8_t {
@@ -136,20 +139,22 @@ struct Slot {
   Stream pool = Stream::compute;  // the allocator pool (PyTorch keeps one per stream)
   bool in_graph = false;  // taken while a graph is captured: from the graphs' pool instead, in the
                           // order of that stream
+  bool host = false;  // lies in the host's memory: outside the device's, and outside its kernels
   std::int16_t chunk = -1;       // model chunk of a frame slot; -1 for statics
   std::int16_t layer = -1;       // global layer; -1 outside the layers
   std::uint32_t name = 0;        // index into Program::names
   std::uint32_t parent = kNone;  // a view: slot whose memory this is part of
-  std::int64_t offset = 0;       // view: first element in the parent
-  std::int64_t dp_stride = 0;    // view: offset grows by this times the rank's place in its dp part
-  int dp_ways = 0;               // ranks of a dp part; 0: all replica places
-  int dp_step = 1;               // replica places from one rank of the part to the next
-  std::int64_t tp_stride = 0;    // view: ... times its place in its tp group
-  int tp_back = 0;               // ... or times the place this many before it, around the group
+  std::int64_t offset = 0;     // view: first element in the parent; shard on the host: in the part
+  std::int64_t dp_stride = 0;  // view: offset grows by this times the rank's place in its dp part
+  int dp_ways = 0;             // ranks of a dp part; 0: all replica places
+  int dp_step = 1;             // replica places from one rank of the part to the next
+  std::int64_t tp_stride = 0;  // view: ... times its place in its tp group
+  int tp_back = 0;             // ... or times the place this many before it, around the group
   std::uint32_t param =
       kNone;  // weights, grads and states of one parameter: index into Program::params
   std::uint32_t shard_of =
-      kNone;  // a root of its own that is part `dp_ways` of this slot's elements, by dp place
+      kNone;  // a root of its own that is part `dp_ways` of this slot's elements, by dp place; on
+              // the host it may be some of that part's elements, from `offset` on
 
   std::int64_t bytes() const { return bytes_of(dtype, elements); }
 };

@@ -72,7 +72,7 @@ class RoleGradients {
   bool is_static_gradient(SlotId id) const {
     const Slot& root = role_.slots[facts_.roles[r_].roots[id]];
     return root.category == Category::grads && root.space == Space::statics &&
-           root.shard_of == kNone;
+           root.shard_of == kNone && !root.host;
   }
 
   void collect(const CallVariant& variant) {
@@ -90,7 +90,8 @@ class RoleGradients {
         a.call = makes ? variant.last_call : variant.first_call;
         if (op.kind == OpKind::compute) {
           if (!input && makes) writes_.push_back(a);
-          if (input && op.phase == Phase::optimizer) reads_.push_back(a);
+          const bool to_host = program_.shapes[op.shape].kernel == Kernel::to_host;
+          if (input && (op.phase == Phase::optimizer || to_host)) reads_.push_back(a);
         } else if (input && program_.comms[op.comm].axes == replica_axes(program_.mesh)) {
           replicas_[over(a.part.root, program_.comms[op.comm])].push_back(a);
         } else if (input && program_.comms[op.comm].stage_pair >= 0 &&

@@ -78,10 +78,14 @@ void check_calls_of(const Program& p, std::size_t role, Violations& v) {
   for (const Call& call : r.calls) check_call(call);
 }
 
-/// Whether the slot's elements times the ranks of its dp part are those of what it is a shard of.
+/// Whether the slot's elements times the ranks of its dp part are those of what it is a shard of;
+/// on the host it may hold some of them.
 bool is_shard(const Program& p, const Role& r, const Slot& slot) {
   if (slot.shard_of >= r.slots.size() || slot.parent != kNone) return false;
-  return slot.elements * dp_ways(p.mesh, slot) == r.slots[slot.shard_of].elements;
+  const std::int64_t part = r.slots[slot.shard_of].elements / dp_ways(p.mesh, slot);
+  if (slot.host) return slot.offset >= 0 && slot.offset + slot.elements <= part;
+  return slot.offset == 0 &&
+         slot.elements * dp_ways(p.mesh, slot) == r.slots[slot.shard_of].elements;
 }
 
 void check_slots(const Program& p, std::size_t role, Violations& v) {

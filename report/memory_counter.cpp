@@ -36,6 +36,7 @@ void MemoryCounter::advance(std::uint32_t call, std::uint32_t op_end) {
 void MemoryCounter::apply(const Op& op) {
   if (op.kind != OpKind::alloc && op.kind != OpKind::free) return;
   const Slot& slot = role_.slots[program_.operands(op).front()];
+  if (slot.host) return;
   std::int64_t& held = bytes_[static_cast<std::size_t>(slot.category)];
   held += op.kind == OpKind::alloc ? slot.bytes() : -slot.bytes();
 }

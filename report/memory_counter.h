@@ -1,6 +1,7 @@
 #pragma once
-// Bytes a role holds at each moment of a step, by category: its program's allocations and frees in
-// host issue order. Statics are taken in the prologue; the step's own begin from there.
+// Bytes a role holds on its device at each moment of a step, by category: its program's allocations
+// and frees in host issue order. Statics are taken in the prologue; the step's own begin from
+// there.
 
 #include <array>
 #include <cstdint>

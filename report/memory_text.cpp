@@ -70,6 +70,19 @@ std::string largest_text(const StageMemory& stage) {
   return text;
 }
 
+/// What offloading takes of the fullest node's memory, against what it has.
+std::string host_text(const MemoryAnswer& memory) {
+  if (memory.host_node_bytes == 0) return "";
+  std::string text = "offloaded: " + size_text(memory.host_node_bytes) +
+                     " of the host's memory on "
+                     "the fullest node";
+  if (memory.host_capacity_bytes > 0) {
+    text += ", which has " + size_text(memory.host_capacity_bytes);
+    if (memory.host_node_bytes > memory.host_capacity_bytes) text += ": does not fit";
+  }
+  return wrap_text(text, "host       ");
+}
+
 }  // namespace
 
 bool is_outside_allocator(std::string_view category) {
@@ -108,7 +121,7 @@ std::string verdict_text(const MemoryAnswer& memory) {
   if (!fullest->moment.empty()) text += wrap_text(fullest->moment, "peak at    ");
   const std::string largest = largest_text(*fullest);
   if (!largest.empty()) text += wrap_text(largest, "largest    ");
-  return text;
+  return text + host_text(memory);
 }
 
 std::string stage_memory_text(const MemoryAnswer& memory) {

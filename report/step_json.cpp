@@ -41,26 +41,33 @@ Json stage_memory_json(const StageMemory& stage) {
   for (const auto& [name, bytes] : stage.largest) {
     largest.push_back({{"name", name}, {"bytes", bytes}});
   }
-  return {{"stage", stage.stage},
-          {"peak_allocated_bytes", stage.peak_allocated_bytes},
-          {"peak_reserved_bytes", stage.peak_reserved_bytes},
-          {"peak_device_bytes", stage.peak_device_bytes},
-          {"by_category", object_of(stage.by_category)},
-          {"moment", stage.moment},
-          {"largest", std::move(largest)},
-          {"startup_peak_bytes", stage.startup_peak_bytes},
-          {"first_step_peak_bytes", stage.first_step_peak_bytes}};
+  Json json{{"stage", stage.stage},
+            {"peak_allocated_bytes", stage.peak_allocated_bytes},
+            {"peak_reserved_bytes", stage.peak_reserved_bytes},
+            {"peak_device_bytes", stage.peak_device_bytes},
+            {"by_category", object_of(stage.by_category)},
+            {"moment", stage.moment},
+            {"largest", std::move(largest)},
+            {"startup_peak_bytes", stage.startup_peak_bytes},
+            {"first_step_peak_bytes", stage.first_step_peak_bytes}};
+  if (stage.host_bytes > 0) json["host_bytes"] = stage.host_bytes;
+  return json;
 }
 
 Json memory_json(const MemoryAnswer& memory) {
   Json stages = Json::array();
   for (const StageMemory& stage : memory.stages) stages.push_back(stage_memory_json(stage));
-  return {{"verdict", name_of(memory.verdict)},
-          {"oom_probability", memory.oom_probability},
-          {"capacity_bytes", memory.capacity_bytes},
-          {"fullest_stage", memory.fullest_stage},
-          {"breaking", memory.breaking},
-          {"stages", std::move(stages)}};
+  Json json{{"verdict", name_of(memory.verdict)},
+            {"oom_probability", memory.oom_probability},
+            {"capacity_bytes", memory.capacity_bytes},
+            {"fullest_stage", memory.fullest_stage},
+            {"breaking", memory.breaking},
+            {"stages", std::move(stages)}};
+  if (memory.host_node_bytes > 0) {
+    json["host_node_bytes"] = memory.host_node_bytes;
+    if (memory.host_capacity_bytes > 0) json["host_capacity_bytes"] = memory.host_capacity_bytes;
+  }
+  return json;
 }
 
 Json traffic_json(const std::vector<TrafficRow>& rows) {

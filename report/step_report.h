@@ -25,6 +25,7 @@ struct StageMemory {
   std::string moment;  // "backward, micro-batch 7, layer 12, after gemm_dgrad"
   std::vector<std::pair<std::string, std::int64_t>> largest;       // tensors alive then
   std::int64_t startup_peak_bytes = 0, first_step_peak_bytes = 0;  // allocated
+  std::int64_t host_bytes = 0;  // of its host's memory, for what a rank offloads
 };
 
 struct MemoryAnswer {
@@ -35,6 +36,8 @@ struct MemoryAnswer {
   int fullest_stage = 0;
   std::string
       breaking;  // when it does not fit: the tensor and the moment of the first failing allocation
+  std::int64_t host_node_bytes = 0;      // of the fullest node's memory, for what its ranks offload
+  std::int64_t host_capacity_bytes = 0;  // that node's memory; 0: not stated
 };
 
 struct ExposedComm {

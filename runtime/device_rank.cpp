@@ -325,6 +325,7 @@ void DeviceRank<T>::compute(OpTask& task) {
       operands.push_back(
           {.range = task.ranges[i], .data = static_cast<const T*>(task.operands[i].data)});
     }
+    const std::lock_guard lock(record_mutex_);
     recorder.before(operands, step_.record);
   }
   task.record->start = clock_.now();
@@ -338,7 +339,9 @@ void DeviceRank<T>::compute(OpTask& task) {
                             .norm_ranges = task.norm_ranges},
                            task.operands});
   task.record->end = clock_.now();
-  if (records) recorder.after(operands, step_.record);
+  if (!records) return;
+  const std::lock_guard lock(record_mutex_);
+  recorder.after(operands, step_.record);
 }
 
 template <class T>

@@ -126,6 +126,7 @@ class DeviceRank {
   std::optional<SlotId> loss_slot_;
   RankProgress own_progress_;
   RankProgress& progress_;
+  std::mutex record_mutex_;  // a device and its host update at the same time
   std::mutex failure_mutex_;
   std::atomic<bool> failed_{false};
   std::string failure_;

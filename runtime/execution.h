@@ -81,7 +81,8 @@ struct Traffic {
 
 struct RankCounters {
   std::map<TrafficKey, Traffic> traffic;  // sends, receives and collectives this rank issued
-  std::int64_t allocated_bytes = 0, peak_bytes = 0;
+  std::int64_t allocated_bytes = 0, peak_bytes = 0;  // of the device
+  std::int64_t host_bytes = 0, peak_host_bytes = 0;  // of the host's memory, not rounded
   std::array<std::int64_t, static_cast<std::size_t>(Category::count)> allocated{}, peak{};
 };
 

@@ -182,6 +182,20 @@ void pack(const C& c) {
   ref::zero(n - done, y + done);
 }
 
+/// Copies of several tensors, between device and host.
+template <class C>
+void copy_each(const C& c) {
+  const bool masks = c.shape.in == Dtype::uint8;  // one op copies masks or numbers
+  for (std::size_t i = 0; i < c.op.inputs; ++i) {
+    const std::int64_t n = c.elements(i);
+    if (masks) {
+      std::copy_n(c.mask_in(i, n), n, c.mask_out(i, n));
+    } else {
+      std::copy_n(c.in(i, n), n, c.out(i, n));
+    }
+  }
+}
+
 /// The largest magnitudes of `parts` equal parts of this op's n elements.
 template <class C>
 void largest_of_parts(const C& c, const ValueOf<C>* x, ValueOf<C>* to, std::int64_t parts) {
@@ -332,6 +346,8 @@ constexpr auto table() {  // NOLINT(readability-function-size)
        }},
       {K::adamw, optimizer<Call>},
       {K::sgd, optimizer<Call>},
+      {K::to_host, copy_each<Call>},
+      {K::to_device, copy_each<Call>},
       {K::host_work, nothing},
   });
 }

@@ -1,5 +1,7 @@
 #include "runtime/rank_blocks.h"
 
+#include <algorithm>
+
 namespace windtunnel {
 
 std::optional<std::string> find_unstorable(const Program& program) {
@@ -31,6 +33,12 @@ void RankBlocks::take(const MemoryRange& range, Device& device) {
   if (!added) {
     throw ExecutionError(slot_name(*program_, *role_, range.root) + " is allocated already");
   }
+  if (s.host) {
+    at->second = host_blocks_.take(bytes(s), s.pool);
+    host_bytes_ += bytes(s);
+    peak_.host_bytes = std::max(peak_.host_bytes, host_bytes_);
+    return;
+  }
   at->second = static_cast<char*>(device.allocate(bytes(s), static_cast<int>(s.pool)));
   by_category_[static_cast<std::size_t>(s.category)] += bytes(s);
   if (device.memory().allocated > peak_.allocated_bytes) {
@@ -45,15 +53,24 @@ void RankBlocks::give_back(const MemoryRange& range, Device& device) {
   if (found == blocks_.end()) {
     throw ExecutionError(slot_name(*program_, *role_, range.root) + " is not allocated");
   }
-  device.deallocate(found->second);
-  blocks_.erase(found);
   const Slot& s = slot(range.root);
+  char* const block = found->second;
+  blocks_.erase(found);
+  if (s.host) {
+    host_blocks_.give_back(block, bytes(s), s.pool);
+    host_bytes_ -= bytes(s);
+    return;
+  }
+  device.deallocate(block);
   by_category_[static_cast<std::size_t>(s.category)] -= bytes(s);
 }
 
 DevicePeak RankBlocks::take_peak() {
   const DevicePeak peak = peak_;
-  peak_ = {.allocated_bytes = 0, .reserved_bytes = peak.reserved_bytes, .by_category = {}};
+  peak_ = {.allocated_bytes = 0,
+           .reserved_bytes = peak.reserved_bytes,
+           .by_category = {},
+           .host_bytes = host_bytes_};
   return peak;
 }
 

@@ -17,6 +17,7 @@
 #include "program/program.h"
 #include "runtime/device_call.h"
 #include "runtime/execution.h"
+#include "runtime/host_blocks.h"
 #include "runtime/memory_range.h"
 
 namespace windtunnel {
@@ -47,6 +48,7 @@ using CategoryBytes = std::array<std::int64_t, static_cast<std::size_t>(Category
 struct DevicePeak {
   std::int64_t allocated_bytes = 0, reserved_bytes = 0;
   CategoryBytes by_category{};
+  std::int64_t host_bytes = 0;  // most that its offloaded tensors took of the host's memory
 };
 
 class RankBlocks {
@@ -79,6 +81,8 @@ class RankBlocks {
   Coordinates at_;
   Storage storage_;
   std::unordered_map<std::uint64_t, char*> blocks_;
+  HostBlocks host_blocks_;
+  std::int64_t host_bytes_ = 0;
   CategoryBytes by_category_{};
   DevicePeak peak_;
 };

@@ -109,6 +109,11 @@ class RankMemory {
   }
 
   void count(const Slot& s, int sign) {
+    if (s.host) {
+      counters_.host_bytes += sign * s.bytes();
+      counters_.peak_host_bytes = std::max(counters_.peak_host_bytes, counters_.host_bytes);
+      return;
+    }
     const std::int64_t blocks = (s.bytes() + granularity_ - 1) / granularity_;
     const std::int64_t bytes = sign * blocks * granularity_;
     const auto c = static_cast<std::size_t>(s.category);

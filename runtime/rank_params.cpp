@@ -24,6 +24,11 @@ RankParams::RankParams(const Program& program, const Role& role, const Coordinat
               [](const ParamRange& a, const ParamRange& b) { return a.begin < b.begin; });
   }
   add_shards(role, at);
+  for_each_op(program, role, [&](const Op& op, const Call& call) {
+    if (program.shapes[op.shape].kernel != Kernel::sum_squares) return;
+    const SlotId gradient = program.operands(op).front();
+    normed_.emplace(gradient, layout.resolve(gradient, call.micro_batch));
+  });
   for_each_update(program, role, [&](const Op& op, const Call& call) {
     const auto operands = program.operands(op);
     updates_.emplace(operands.front(), layout.resolve(operands.back(), call.micro_batch));
@@ -35,7 +40,8 @@ void RankParams::add_shards(const Role& role, const Coordinates& at) {
   for (SlotId id = 0; id < role.slots.size(); ++id) {
     const Slot& shard = role.slots[id];
     if (shard.shard_of == kNone) continue;
-    const std::int64_t begin = shard.elements * dp_place(program_->mesh, at, shard);
+    const std::int64_t part = role.slots[shard.shard_of].elements / dp_ways(program_->mesh, shard);
+    const std::int64_t begin = part * dp_place(program_->mesh, at, shard) + shard.offset;
     std::vector<ParamRange>& own = ranges_[id];
     for (const ParamRange& r : ranges(shard.shard_of)) {
       const std::int64_t from = std::max(r.begin, begin);
@@ -57,8 +63,9 @@ const std::vector<ParamRange>& RankParams::ranges(SlotId root) const {
 
 std::vector<ParamRange> RankParams::counted(SlotId gradient) const {
   const auto found = updates_.find(gradient);
-  if (found == updates_.end()) throw ExecutionError("no optimizer op reads this gradient");
-  const MemoryRange& weights = found->second;
+  // What is copied to the host to be read there is cut as it lies itself.
+  const MemoryRange& weights = found != updates_.end() ? found->second : normed_.at(gradient);
+  if (ranges(weights.root).empty()) throw ExecutionError("no optimizer op reads this gradient");
   std::vector<ParamRange> result;
   for (const ParamRange& r : ranges(weights.root)) {
     const std::int64_t from = std::max(r.begin, weights.begin);

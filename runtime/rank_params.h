@@ -17,16 +17,23 @@
 
 namespace windtunnel {
 
+/// Visits the compute ops of a role's step, with their calls.
+template <class Visit>
+void for_each_op(const Program& program, const Role& role, Visit visit) {
+  for (const Call& call : role.calls) {
+    for (const Op& op : program.ops_of(call)) {
+      if (op.kind == OpKind::compute) visit(op, call);
+    }
+  }
+}
+
 /// Visits the optimizer ops of a role, with their calls.
 template <class Visit>
 void for_each_update(const Program& program, const Role& role, Visit visit) {
-  for (const Call& call : role.calls) {
-    for (const Op& op : program.ops_of(call)) {
-      if (op.kind != OpKind::compute) continue;
-      const Kernel kernel = program.shapes[op.shape].kernel;
-      if (kernel == Kernel::adamw || kernel == Kernel::sgd) visit(op, call);
-    }
-  }
+  for_each_op(program, role, [&](const Op& op, const Call& call) {
+    const Kernel kernel = program.shapes[op.shape].kernel;
+    if (kernel == Kernel::adamw || kernel == Kernel::sgd) visit(op, call);
+  });
 }
 
 class RankParams {
@@ -39,7 +46,8 @@ class RankParams {
 
   /// The parts of a gradient that count in the norm, relative to its first element. The gradient is
   /// cut like the weights that the optimizer updates with it, for it may be a copy that holds no
-  /// parameters itself. Throws ExecutionError when no optimizer op reads it.
+  /// parameters itself; one that no optimizer op reads, but the host's copy of it, like itself.
+  /// Throws ExecutionError when it holds no parameters.
   std::vector<ParamRange> counted(SlotId gradient) const;
 
  private:
@@ -48,6 +56,7 @@ class RankParams {
   void add_shards(const Role& role, const Coordinates& at);
 
   std::unordered_map<SlotId, MemoryRange> updates_;  // gradient -> the weights updated with it
+  std::unordered_map<SlotId, MemoryRange> normed_;   // gradients whose squares are summed
   std::unordered_map<SlotId, std::vector<ParamRange>> ranges_;
   std::unordered_map<std::uint32_t, ParamMap> maps_;
 };

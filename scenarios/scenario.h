@@ -54,9 +54,20 @@ struct UnitCosts {
   std::map<std::string, Seconds> collective;  // "all_reduce", "all_gather", ...
   Seconds launch;                             // host time per kernel launch
   Seconds graph_launch;                       // host time per replay of a captured graph
-  Seconds graph_gap;                          // device time in front of each captured kernel
-  Seconds otherwise;                          // `else`: every other op
+  std::map<std::string, Seconds> offload;  // "to_host", "to_device": a copy; "host": a host's step
+  Seconds graph_gap;                       // device time in front of each captured kernel
+  Seconds otherwise;                       // `else`: every other op
 };
+
+/// The memory of a node's processors; what is not stated is assumed where a plan needs it.
+struct HostSpec {
+  std::optional<Bytes> memory;
+  std::optional<BytesPerSecond> memory_bandwidth;
+};
+
+/// Of a node whose cluster does not state it: two processors of eight channels of DDR4-3200, 25.6
+/// GB/s each (what a DGX A100 has; NVIDIA DGX A100 data sheet, AMD EPYC 7742 data sheet).
+constexpr BytesPerSecond kAssumedHostBandwidth{2 * 8 * 25.6e9};
 
 struct Cluster {
   std::string name;    // empty for an inline mapping
@@ -65,6 +76,7 @@ struct Cluster {
   int nodes = 1;
   int nvlink_domain = 1;  // devices; default devices_per_node
   std::optional<NetworkSpec> network;
+  HostSpec host;
   std::vector<Degraded> degraded;
   std::optional<double> price_device_hour;
   std::optional<UnitCosts> unit;
@@ -168,6 +180,7 @@ struct OverlapPart {
 
 struct OffloadPart {
   double optimizer = 0.0, params = 0.0, activations = 0.0;
+  std::optional<bool> overlap;
 };
 
 struct Lora {

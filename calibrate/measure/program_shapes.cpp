@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/check.h"
+#include "models/cost/calibration.h"
 #include "models/cost/shape_work.h"
 #include "program/mesh.h"
 #include "program/op_runs.h"
@@ -105,7 +106,7 @@ class Lister {
   ProgramShapes take() {
     ProgramShapes result{.touched_bytes = touched_};
     for (const auto& [index, count] : shapes_) {
-      const Shape& shape = program_.shapes[index];
+      const Shape shape = on_device(program_.shapes[index]);
       result.kernels.push_back(
           {.shape = shape,
            .runs = count,

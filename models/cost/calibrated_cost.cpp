@@ -31,6 +31,16 @@ const KernelCost* find_kernel(const Calibration& calibration, const Shape& shape
 
 }  // namespace
 
+Shape on_device(const Shape& shape) {
+  Shape same = shape;
+  if (row_of(shape.kernel).cls == KernelClass::link) {
+    same.kernel = shape.in == shape.out ? Kernel::copy : Kernel::cast;
+    same.acc = shape.out;
+  }
+  same.attr = static_cast<std::uint16_t>(shape.attr & ~kOnHost);
+  return same;
+}
+
 MeasuredShape measured_shape(const Shape& shape) {
   return {.kernel = shape.kernel,
           .in = shape.in,
@@ -39,14 +49,16 @@ MeasuredShape measured_shape(const Shape& shape) {
           .dims = shape.dims};
 }
 
-bool is_calibrated(const Calibration& calibration, const Shape& shape) {
+bool is_calibrated(const Calibration& calibration, const Shape& asked) {
+  const Shape shape = on_device(asked);
   const KernelClass cls = row_of(shape.kernel).cls;
   if (cls == KernelClass::host || cls == KernelClass::none) return true;
   return calibration.measured.contains(measured_shape(shape)) ||
          find_kernel(calibration, shape) != nullptr;
 }
 
-OpCost calibrated_cost(const Calibration& calibration, const Shape& shape) {
+OpCost calibrated_cost(const Calibration& calibration, const Shape& asked) {
+  const Shape shape = on_device(asked);
   OpCost cost{.cls = cost_class_of(row_of(shape.kernel).cls)};
   if (const auto at = calibration.measured.find(measured_shape(shape));
       at != calibration.measured.end()) {

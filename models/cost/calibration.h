@@ -34,6 +34,9 @@ struct MeasuredShape {
   friend auto operator<=>(const MeasuredShape&, const MeasuredShape&) = default;
 };
 MeasuredShape measured_shape(const Shape& shape);
+/// What a device that is its own host runs for a copy to or from the host, or for a kernel of the
+/// host: one of its own.
+Shape on_device(const Shape& shape);
 
 struct MeasuredCost {
   double seconds = 0.0;

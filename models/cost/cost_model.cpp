@@ -5,8 +5,8 @@
 namespace windtunnel {
 
 const char* name_of(CostClass cls) {
-  static constexpr std::array kNames = {"exact",  "gemm",    "attention", "memory",
-                                        "nvlink", "network", "host",      "shared_memory"};
+  static constexpr std::array kNames = {"exact",   "gemm", "attention",     "memory", "nvlink",
+                                        "network", "host", "shared_memory", "link"};
   CHECK(cls < CostClass::count, "cost class out of range");
   return kNames[static_cast<std::size_t>(cls)];
 }
@@ -18,6 +18,7 @@ const char* name_of(NetworkType type) {
 
 CostClass cost_class_of(KernelClass cls) {
   if (cls == KernelClass::gemm) return CostClass::gemm;
+  if (cls == KernelClass::link) return CostClass::link;
   return cls == KernelClass::attention ? CostClass::attention : CostClass::memory;
 }
 

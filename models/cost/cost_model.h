@@ -27,6 +27,7 @@ enum class CostClass : std::uint8_t {
   network,
   host,
   shared_memory,  // transfers between ranks of one machine without devices of their own
+  link,           // copies between a device and its host
   count
 };
 const char* name_of(CostClass cls);

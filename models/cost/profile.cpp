@@ -189,11 +189,16 @@ void read_memory_bound(ProfileFields& in, const LocatedJson& map, Profile& profi
 
 LinkFigures read_links(ProfileFields& in, const LocatedJson& map) {
   in.allow(map, {"nvlink_bandwidth", "nvls_bandwidth", "copy_bandwidth", "pcie_bandwidth",
-                 "channels", "network_efficiency"});
+                 "to_host_bandwidth", "to_device_bandwidth", "channels", "network_efficiency"});
+  const auto copies = [&](std::string_view key) {
+    return map.find(std::string(key)) == nullptr ? Figure{} : in.figure(map, key, Range::positive);
+  };
   return {.nvlink_bandwidth = in.figure(map, "nvlink_bandwidth", Range::positive),
           .nvls_bandwidth = in.figure(map, "nvls_bandwidth", Range::not_negative),
           .copy_bandwidth = in.figure(map, "copy_bandwidth", Range::positive),
           .pcie_bandwidth = in.figure(map, "pcie_bandwidth", Range::positive),
+          .to_host_bandwidth = copies("to_host_bandwidth"),
+          .to_device_bandwidth = copies("to_device_bandwidth"),
           .channels = in.figure(map, "channels", Range::positive),
           .network_efficiency =
               figures_by<NetworkType>(in, in.member(map, "network_efficiency", Kind::map),
@@ -284,9 +289,8 @@ void read_curves(ProfileFields& in, const LocatedJson& root, Profile& profile) {
 }
 
 void read_host_and_sigma(ProfileFields& in, const LocatedJson& root, Profile& profile) {
-  profile.class_sigma =
-      figures_by<CostClass>(in, in.member(root, "class_sigma", Kind::map),
-                            enum_names(CostClass::shared_memory), Range::not_negative);
+  profile.class_sigma = figures_by<CostClass>(in, in.member(root, "class_sigma", Kind::map),
+                                              enum_names(CostClass::link), Range::not_negative);
   profile.host = figures_by<HostItem>(in, in.member(root, "host", Kind::map),
                                       enum_names(HostItem::synchronize), Range::not_negative);
 }

@@ -123,8 +123,9 @@ struct LinkFigures {
   Figure nvls_bandwidth{};    // all-reduce bus bandwidth with in-switch reduction; 0: none
   Figure copy_bandwidth{};    // one pair, one direction, B/s
   Figure pcie_bandwidth{};    // devices of a node without NVLink between them, B/s
-  Figure channels{};          // ring channels on a full node
-  std::map<NetworkType, Figure> network_efficiency;  // reached share of a NIC's bandwidth
+  Figure to_host_bandwidth{}, to_device_bandwidth{};  // pinned copies, B/s; 0: those of PCIe
+  Figure channels{};                                  // ring channels on a full node
+  std::map<NetworkType, Figure> network_efficiency;   // reached share of a NIC's bandwidth
 };
 
 struct Profile {

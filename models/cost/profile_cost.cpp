@@ -8,12 +8,15 @@
 #include "models/cost/calibrated_transfer.h"
 #include "models/cost/collective_cost.h"
 #include "models/cost/gemm_cost.h"
+#include "models/cost/host_cost.h"
 #include "models/cost/memory_cost.h"
 
 namespace windtunnel {
 
 OpCost ProfileCostModel::cost(const Shape& shape) const {
   const KernelClass cls = row_of(shape.kernel).cls;
+  const bool on_host = (shape.attr & kOnHost) != 0;
+  if (!profile_.calibration && on_host) return host_kernel_cost(host_, shape);
   if (profile_.calibration && cls != KernelClass::host && cls != KernelClass::none) {
     return calibrated_cost(*profile_.calibration, shape);
   }
@@ -24,6 +27,8 @@ OpCost ProfileCostModel::cost(const Shape& shape) const {
       return attention_cost(profile_, shape);
     case KernelClass::memory:
       return memory_cost(profile_, shape);
+    case KernelClass::link:
+      return copy_cost(profile_, host_, shape);
     case KernelClass::host: {
       CHECK(shape.dims[0] >= 0 && shape.dims[0] < static_cast<std::int64_t>(HostItem::count),
             "a host_work shape names a host item");
@@ -59,6 +64,7 @@ double ProfileCostModel::class_sigma(CostClass cls) const {
 }
 
 std::string ProfileCostModel::source_text(std::uint16_t source) const {
+  if (source == kHostStepSource) return host_source_text();
   return source < profile_.sources.size() ? profile_.sources[source].text : "";
 }
 

@@ -4,13 +4,16 @@
 // Immutable after construction and safe to share between threads. Costs are not cached: a program
 // has some dozens of distinct shapes and its caller keeps one cost per shape.
 
+#include "models/cost/host_cost.h"
 #include "models/cost/profile.h"
 
 namespace windtunnel {
 
 class ProfileCostModel final : public CostModel {
  public:
-  explicit ProfileCostModel(Profile profile) : profile_(std::move(profile)) {}
+  /// `host` prices what plans offload; others have nothing to do there.
+  explicit ProfileCostModel(Profile profile, const HostShare& host = {})
+      : profile_(std::move(profile)), host_(host) {}
 
   OpCost cost(const Shape& shape) const override;
   OpCost collective(const CollectiveQuery& query) const override;
@@ -22,6 +25,7 @@ class ProfileCostModel final : public CostModel {
 
  private:
   Profile profile_;
+  HostShare host_;
 };
 
 }  // namespace windtunnel

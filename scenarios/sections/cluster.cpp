@@ -81,6 +81,22 @@ void read_degraded(Reading& reading, const YamlValue& value, Cluster& into) {
   reading.path = section;
 }
 
+std::optional<Bytes> positive_bytes(const Reading& reading, const YamlValue& value) {
+  const auto parsed = bytes(reading, value);
+  if (!parsed || parsed->value > 0.0) return parsed;
+  reading.problem(value, "must be above 0", "for example \"2 TB\"");
+  return std::nullopt;
+}
+
+constexpr Key<HostSpec> kHostKeys[] = {
+    {"memory", set<&HostSpec::memory, positive_bytes>},
+    {"memory_bandwidth", set<&HostSpec::memory_bandwidth, positive_bandwidth>},
+};
+
+void read_host(Reading& reading, const YamlValue& value, Cluster& into) {
+  read_section(reading, value, kHostKeys, into.host);
+}
+
 constexpr Key<Cluster> kPriceKeys[] = {
     {"device_hour", set<&Cluster::price_device_hour, positive_number>},
 };
@@ -101,6 +117,7 @@ constexpr Key<Cluster> kClusterKeys[] = {
     {"nodes", set<&Cluster::nodes, degree>},
     {"nvlink_domain", set<&Cluster::nvlink_domain, degree>},
     {"network", read_network_key},
+    {"host", read_host},
     {"degraded", read_degraded},
     {"price", read_price},
     {"unit", read_unit_key},
@@ -152,6 +169,7 @@ void read_cluster(Reading& reading, const YamlValue& value, Cluster& into) {
 std::vector<KeySection> cluster_keys() {
   return {{"cluster", key_names(kClusterKeys)},
           {"cluster.network", key_names(kNetworkKeys)},
+          {"cluster.host", key_names(kHostKeys)},
           {"cluster.degraded", key_names(kDegradedKeys)},
           {"cluster.price", key_names(kPriceKeys)}};
 }

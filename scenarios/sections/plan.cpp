@@ -69,6 +69,7 @@ constexpr Key<OffloadPart> kOffloadKeys[] = {
     {"optimizer", set<&OffloadPart::optimizer, fraction>},
     {"params", set<&OffloadPart::params, fraction>},
     {"activations", set<&OffloadPart::activations, fraction>},
+    {"overlap", set<&OffloadPart::overlap, boolean>},
 };
 constexpr Key<Plan> kLogitsKeys[] = {
     {"cross_entropy", set<&Plan::cross_entropy, word<kCrossEntropyWords>>},

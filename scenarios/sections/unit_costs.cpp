@@ -18,6 +18,8 @@ constexpr std::array<std::string_view, 2> kPasses = {"F", "B"};
 constexpr std::array<std::string_view, 5> kCollectives = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"};
 
+constexpr std::array<std::string_view, 3> kOffload = {"to_host", "to_device", "host"};
+
 /// A mapping from the words of `names` to times.
 template <std::size_t N>
 void read_times(Reading& reading, const YamlValue& value,
@@ -46,6 +48,10 @@ void read_collective(Reading& reading, const YamlValue& value, UnitCosts& into) 
   read_times(reading, value, kCollectives, into.collective);
 }
 
+void read_offload(Reading& reading, const YamlValue& value, UnitCosts& into) {
+  read_times(reading, value, kOffload, into.offload);
+}
+
 void read_stage_scale(Reading& reading, const YamlValue& value, UnitCosts& into) {
   if (!is_section(reading, value)) return;
   const std::string section = reading.path;
@@ -67,6 +73,7 @@ constexpr Key<UnitCosts> kUnitKeys[] = {
     {"stage_scale", read_stage_scale},
     {"hop", set<&UnitCosts::hop, seconds>},
     {"collective", read_collective},
+    {"offload", read_offload},
     {"launch", set<&UnitCosts::launch, seconds>},
     {"graph_launch", set<&UnitCosts::graph_launch, seconds>},
     {"graph_gap", set<&UnitCosts::graph_gap, seconds>},
@@ -83,7 +90,8 @@ std::vector<KeySection> unit_keys() {
   return {{"cluster.unit", key_names(kUnitKeys)},
           {"cluster.unit.layer", {kActions.begin(), kActions.end()}},
           {"cluster.unit.attention", {kPasses.begin(), kPasses.end()}},
-          {"cluster.unit.collective", {kCollectives.begin(), kCollectives.end()}}};
+          {"cluster.unit.collective", {kCollectives.begin(), kCollectives.end()}},
+          {"cluster.unit.offload", {kOffload.begin(), kOffload.end()}}};
 }
 
 }  // namespace windtunnel

@@ -165,6 +165,7 @@ void Compiler::add_slot_op(const Op& op, std::uint32_t index) {
   CHECK(slot < role_.slots.size(), "alloc and free name a slot of the role");
   const Slot& what = role_.slots[slot];
   CHECK(what.parent == kNone, "a view holds no memory");
+  if (what.host) return;          // not the device's (sim/memory/host_memory.h)
   if (what.bytes() == 0) return;  // the framework hands out no block for an empty tensor
   const std::int64_t size = block_bytes(what.bytes());
   const Stream pool = what.in_graph ? kGraphPool : what.pool;

@@ -57,7 +57,11 @@ TEST(EveryKey, IsReadIntoItsField) {
   EXPECT_EQ(s.plan.lora->rank, 16);
   EXPECT_EQ(s.plan.norm_kernel, NormKernel::eager);
   EXPECT_EQ(s.plan.overlap.pp, false);
+  EXPECT_EQ(s.cluster.host.memory->value, 2e12);
+  EXPECT_EQ(s.cluster.host.memory_bandwidth->value, 400e9);
+  EXPECT_EQ(s.cluster.unit->offload.at("to_device").value, 0.3);
   EXPECT_EQ(s.plan.offload.activations, 1.0);
+  EXPECT_EQ(s.plan.offload.overlap, true);
   EXPECT_EQ(s.plan.logits_fp32, true);
   EXPECT_TRUE(s.allocator.expandable_segments);
   EXPECT_EQ(s.data.load_time.value, 0.01);

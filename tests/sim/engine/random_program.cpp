@@ -29,7 +29,7 @@ struct Body {
   std::uint32_t frame_event = 2, static_event = 3;
 };
 
-constexpr std::array kSides = {Stream::tp, Stream::dp, Stream::copy};
+constexpr std::array kSides = {Stream::tp, Stream::dp, Stream::to_host};
 
 /// The same ops on every role, chunk and direction would hide mistakes: each gets its own, but the
 /// collectives of all members of a group come from one roll, as roles share no communicator here.

@@ -27,12 +27,12 @@ TEST(Rules, WaitBindsToTheLatestRecordAndNeverRecordedIsNoWait) {
   const auto event = toy.event(0, false);
   toy.segment("step");
   toy.wait(event, Stream::compute);  // never recorded
-  toy.add({.kind = OpKind::compute, .stream = Stream::copy}, units(3));
-  toy.record(event, Stream::copy);
-  toy.add({.kind = OpKind::compute, .stream = Stream::copy}, units(4));
+  toy.add({.kind = OpKind::compute, .stream = Stream::to_host}, units(3));
+  toy.record(event, Stream::to_host);
+  toy.add({.kind = OpKind::compute, .stream = Stream::to_host}, units(4));
   toy.wait(event, Stream::compute);  // the record at 3, not the op after it
   toy.compute(units(1));
-  toy.record(event, Stream::copy);
+  toy.record(event, Stream::to_host);
   toy.wait(event, Stream::compute);  // 7
   toy.compute(units(1));
   toy.call(0, 0);
@@ -155,8 +155,8 @@ TEST(Rules, RecordBehindAnOpenTransferWaitsForIt) {
   toy.segment("receiver");
   toy.recv(0, pp, Stream::compute);
   toy.record(event, Stream::compute);
-  toy.wait(event, Stream::copy);
-  toy.add({.kind = OpKind::compute, .stream = Stream::copy}, units(3));
+  toy.wait(event, Stream::to_host);
+  toy.add({.kind = OpKind::compute, .stream = Stream::to_host}, units(3));
   toy.call(1, 1);
   toy.call(0, 0);
   EXPECT_EQ(simulate_step(toy.program, toy.costs).step_time[0], units(9));
@@ -229,7 +229,7 @@ TEST(Rules, LoadingDataIsInputAndALoaderThreadOverlaps) {
   Toy prefetch;
   prefetch.segment("step");
   prefetch.host_work(units(0.75), Module::data);
-  prefetch.program.ops.back().stream = Stream::copy;
+  prefetch.program.ops.back().stream = Stream::to_host;
   prefetch.compute(units(0.5));
   prefetch.call(0, 0);
   const StepTiming bound = simulate_step(prefetch.program, prefetch.costs);
