@@ -21,6 +21,14 @@ using ParameterId = std::size_t;
 /// What a unit holds: a layer by its number, or one of these.
 enum UnitKey : int { kEmbeddingUnit = -2, kHeadUnit = -3, kRootUnit = -1 };
 
+/// The first elements of a bucket's shard whose update the host does, in its own memory
+/// (plan/host_optimizer.h).
+struct HostPart {
+  std::int64_t elements = 0;
+  SlotId weights = kNone, grads = kNone, master = kNone, momentum = kNone, variance = kNone;
+  std::uint32_t arrived = kNone;  // event: its gradients have been copied
+};
+
 struct Bucket {
   std::vector<ParameterId> parameters;
   int key = kRootUnit;                // units: the layer or end it holds
@@ -30,7 +38,9 @@ struct Bucket {
   SlotId weights = kNone;             // whole; static, or of a unit while it is gathered
   SlotId grads = kNone;  // whole; kNone where gradients are reduced in every micro-batch
   SlotId weight_shard = kNone, grad_shard = kNone;  // this rank's part, or the whole
-  SlotId master = kNone, momentum = kNone, variance = kNone;
+  SlotId updated = kNone;  // of the shard, what the device updates; kNone: the host all of it
+  SlotId master = kNone, momentum = kNone, variance = kNone;  // of that
+  HostPart host;
   SlotId state_scales = kNone;      // of the blocks of 8-bit states
   SlotId kept_part = kNone;         // units: what stays of the weights between forward and backward
   SlotId reduce_input = kNone;      // gradients on their way into the reduction
@@ -38,7 +48,8 @@ struct Bucket {
   std::uint32_t scattered = kNone;  // event: the reduce-scatter has read its input
   std::uint32_t gathered = kNone;   // event: weights are gathered (asynchronous gather)
   bool tied = false;
-  bool parted = false;       // experts of this rank's place in its expert group
+  bool partial_over_tp = false;  // some of its gradients are each tp rank's of its own tokens
+  bool parted = false;           // experts of this rank's place in its expert group
   int ways = 1;              // parts that states, and with them gradients and weights, are cut into
   int step = 1;              // replica places from the rank of one part to that of the next
   bool stays_whole = false;  // units: not released after forward

@@ -1,6 +1,7 @@
 #include "plan/bucket_reduction.h"
 
 #include "core/check.h"
+#include "plan/host_optimizer.h"
 #include "plan/loss_scaling.h"
 
 namespace windtunnel {
@@ -127,6 +128,7 @@ void reduce_beside_backward(RoleDraft& d, const Bucket& b) {
   order(d, Stream::compute, Stream::dp, When::last_micro_batch);
   draft_bucket_reduction(d, b, Stream::dp, When::last_micro_batch);
   d.record(b.reduced, Stream::dp, When::last_micro_batch);
+  send_gradients_in_backward(d, b, Stream::dp);
 }
 
 void copy_into_bucket(RoleDraft& d, Bucket& b, const BucketPart& part) {
@@ -182,6 +184,7 @@ void reduce_to_shard(RoleDraft& d, Bucket& b, When when) {
     order(d, on, stream, When::not_first_micro_batch, {part});
   }
   if (last != Stream::compute) d.record(b.reduced, last, when);
+  send_gradients_in_backward(d, b, last);
 }
 
 void await_reduction(RoleDraft& d, Bucket& b, const ReductionWait& wait) {

@@ -92,6 +92,8 @@ void ChunkDraft::draft_passes(SlotId loss) {
   draft_forward(loss);
   const ShardedUnits::State after_forward = units_.state();
   draft_backward(ChunkCall::backward);
+  ActivationOffload(d_).place(drafts_[static_cast<std::size_t>(ChunkCall::forward)],
+                              drafts_[static_cast<std::size_t>(ChunkCall::backward)], spans_);
   if (d_.plan().splits_backward) {
     units_.restore(after_forward);
     parameters_.restart_backward();
@@ -157,7 +159,10 @@ void ChunkDraft::draft_forward(SlotId loss) {
   }
   for (TransformerLayer& layer : layers_) {
     units_.enter(layer.number());
+    LayerSpan& span = spans_.emplace_back();
+    span.layer = static_cast<std::int16_t>(layer.number());
     x = layer.forward(x);
+    span.forward_end = d_.segment->ops.size();
     units_.leave(layer.number());
   }
   reduce_amaxes(d_);
@@ -227,7 +232,9 @@ void ChunkDraft::draft_backward(ChunkCall call) {
   begin_amaxes(d_, "amaxes_backward", layers_.size());
   for (std::size_t i = layers_.size(); i-- > 0;) {
     units_.enter(layers_[i].number());
+    spans_[i].backward_begin = d_.segment->ops.size();
     g = layers_[i].backward(g);
+    spans_[i].backward_end = d_.segment->ops.size();
     units_.leave(layers_[i].number());
   }
   reduce_amaxes(d_);

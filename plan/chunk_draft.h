@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/activation_offload.h"
 #include "plan/model_ends.h"
 #include "plan/multi_token_prediction.h"
 #include "plan/sharded_units.h"
@@ -84,6 +85,7 @@ class ChunkDraft {
   ChunkParameters parameters_;
   ShardedUnits units_;
   std::vector<TransformerLayer> layers_;
+  std::vector<LayerSpan> spans_;  // by layer
   std::optional<EmbeddingEnd> embedding_;
   std::optional<HeadEnd> head_;
   std::vector<std::unique_ptr<TokenPrediction>> predictions_;  // by depth; the head's chunk

@@ -362,6 +362,7 @@ ResolvedScenario one_device(const ResolvedScenario& s) {
   p.scaling = ScalingRecipe::none;
   p.loss_scaling = p.compile = false;
   p.cross_entropy = CrossEntropyKind::plain;
+  p.offload_optimizer = p.offload_params = p.offload_activations = 0.0;
   one.rules = generic_rules(s.scenario);
   one.rules.embedding_dropout = s.rules.embedding_dropout;
   return one;

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "plan/bucket_reduction.h"
+#include "plan/host_optimizer.h"
 
 namespace windtunnel {
 
@@ -121,6 +122,7 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
     b.elements += d.plan().shards_weights() ? padded_elements(d, p, id == members.back())
                                             : local_elements(p, d.plan().tp);
     b.waiting += requests_[id].contributions;
+    b.partial_over_tp |= requests_[id].partial_over_tp && d.comm("tp") != kNone;
   }
   b.parted = requests_[members.front()].param.is_parted();
   b.ways = !d.plan().shards_states() ? 1
@@ -175,8 +177,15 @@ void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& s
     d.placed(b.grad_shard, Space::step);
     d.slot(b.grad_shard).pool = reduction_stream_of(d);
   }
+  make_host_part(d, b, suffix);
+  if (b.updated != kNone) make_states(d, b, suffix);
+}
+
+void ChunkParameters::make_states(RoleDraft& d, Bucket& b, const std::string& suffix) {
+  const ResolvedPlan& plan = d.plan();
+  const std::int64_t shard = d.slot(b.updated).elements;
   b.master = plan.master == Dtype::none
-                 ? b.weight_shard
+                 ? b.updated
                  : d.static_slot("master" + suffix, shard, plan.master, Category::master_weights);
   if (plan.optimizer == OptimizerKind::adamw || plan.optimizer == OptimizerKind::adam8bit) {
     b.momentum =
@@ -271,6 +280,8 @@ void ChunkParameters::bucket_ready(RoleDraft& d, std::size_t index) {
     in_flight_ = index;
   } else if (b.reduced != kNone) {
     reduce_beside_backward(d, b);
+  } else {
+    send_gradients_in_backward(d, b, Stream::compute);
   }
 }
 

@@ -85,6 +85,7 @@ class ChunkParameters {
   void lay_out_buckets(RoleDraft& draft, bool one_bucket, bool parted);
   void make_bucket(RoleDraft& draft, const std::vector<ParameterId>& members, int key);
   void make_buffers(RoleDraft& draft, Bucket& bucket, const std::string& suffix);
+  void make_states(RoleDraft& draft, Bucket& bucket, const std::string& suffix);
   void make_views(RoleDraft& draft, Bucket& bucket);
   void bucket_ready(RoleDraft& draft, std::size_t index);
 

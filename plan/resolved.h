@@ -56,6 +56,9 @@ struct ResolvedPlan {
   AttentionKind attention = AttentionKind::flash;
   AttentionKernel attention_kernel = AttentionKernel::flash2;
   NormKernel norm_kernel = NormKernel::fused;
+  // Fractions in the host's memory; copies beside kernels, on streams of their own.
+  double offload_optimizer = 0.0, offload_params = 0.0, offload_activations = 0.0;
+  bool offload_overlap = false;
   bool overlap_tp = false, overlap_pp = false, overlap_cp = false;
   CrossEntropyKind cross_entropy = CrossEntropyKind::plain;
   bool logits_fp32 = true;

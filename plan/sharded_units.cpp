@@ -183,12 +183,21 @@ void ShardedUnits::issue(std::size_t unit) {
   }
   const bool from_kept = b.kept_part != kNone && !s_.forward;
   const int ways = from_kept ? d_.plan().reshard_after_forward : b.ways;
-  const SlotId source = from_kept ? b.kept_part : b.weight_shard;
+  SlotId source = from_kept ? b.kept_part : b.weight_shard;
   if (from_kept && u.kept != kNone) d_.wait(u.kept, stream);
   const bool casts = d_.slot(source).dtype != d_.slot(whole).dtype;
   SlotId own = source;
-  if (casts || whole == u.buffer || ways == 1) {
+  if (d_.slot(source).host && !casts) {
     own = d_.dp_part(whole, "own_part", ways, b.step);
+    fetch(source, own, when);
+  } else if (casts || whole == u.buffer || ways == 1) {
+    own = d_.dp_part(whole, "own_part", ways, b.step);
+    if (d_.slot(source).host) {
+      const SlotId fetched = d_.tensor_of(stream, "fetched", d_.slot(source).elements,
+                                          d_.slot(source).dtype, Category::comm_buffers);
+      fetch(source, fetched, when);
+      source = fetched;
+    }
     d_.kernel({.kernel = casts ? Kernel::cast : Kernel::copy,
                .dims = {b.elements / ways},
                .module = b.module,
@@ -205,6 +214,16 @@ void ShardedUnits::issue(std::size_t unit) {
                    .when = when},
                   own, whole, b.elements);
   if (stream != Stream::compute) d_.record(b.gathered, stream, when);
+}
+
+/// A shard's copy from the host, in front of its gather and on its stream.
+void ShardedUnits::fetch(SlotId shard, SlotId to, When when) {
+  d_.kernel({.kernel = Kernel::to_device,
+             .dims = {d_.slot(shard).elements},
+             .module = Module::offload,
+             .stream = gather_stream(),
+             .when = when},
+            {shard}, {to});
 }
 
 void ShardedUnits::await(std::size_t unit) {

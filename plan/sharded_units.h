@@ -81,6 +81,7 @@ class ShardedUnits {
   std::size_t ahead_in_forward() const;
   void order(Stream from, Stream to, When when);
   void issue(std::size_t unit);
+  void fetch(SlotId shard, SlotId to, When when);
   void await(std::size_t unit);
   void copy_out(std::size_t unit);
   void free_buffer(std::size_t unit);

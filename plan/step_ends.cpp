@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plan/bucket_reduction.h"
+#include "plan/host_optimizer.h"
 #include "plan/liveness.h"
 #include "plan/loss_scaling.h"
 
@@ -84,15 +85,26 @@ void sum_over_copies(RoleDraft& d, ChunkList& chunks) {
 }
 
 /// The fp32 gradients the optimizer works on: the shard itself, or its fp32 copy.
-SlotId optimizer_gradient(RoleDraft& d, const Bucket& b) {
+SlotId optimizer_gradient(RoleDraft& d, SlotId shard) {
   const bool copies = d.rules().fp32_grad_copy_in_step && d.plan().master != Dtype::none &&
                       bits_of(d.plan().grads) < bits_of(d.plan().master);
-  if (!copies) return b.grad_shard;
-  const std::int64_t n = d.slot(b.grad_shard).elements;
+  if (!copies) return shard;
+  const std::int64_t n = d.slot(shard).elements;
   const SlotId wide = d.tensor("grads_fp32", n, d.plan().master, Category::grads);
-  d.kernel({.kernel = Kernel::cast, .dims = {n}, .module = Module::optimizer}, {b.grad_shard},
-           {wide});
+  d.kernel({.kernel = Kernel::cast, .dims = {n}, .module = Module::optimizer}, {shard}, {wide});
   return wide;
+}
+
+/// What the norm is taken of: where the host has a part, the shard as it lies.
+SlotId normed_gradient(RoleDraft& d, const Bucket& b) {
+  return b.host.elements > 0 ? b.grad_shard : optimizer_gradient(d, b.grad_shard);
+}
+
+/// The gradient of what the device updates, from that of the norm.
+SlotId device_gradient(RoleDraft& d, const Bucket& b, SlotId normed) {
+  if (b.host.elements == 0) return normed;
+  const std::int64_t n = d.slot(b.updated).elements;
+  return optimizer_gradient(d, d.view(b.grad_shard, "device_grads", b.host.elements, n));
 }
 
 /// Scales of 8-bit states: read and written.
@@ -105,10 +117,10 @@ void update(RoleDraft& d, const Bucket& b, SlotId grad, SlotId coefficient) {
   OperandList inputs{grad, coefficient};
   add_overflow_guard(d, inputs);
   // Without a master copy it is the weights that are updated, and written once.
-  const std::int64_t twice = b.master == b.weight_shard ? d.slot(b.weight_shard).bytes() : 0;
+  const std::int64_t twice = b.master == b.updated ? d.slot(b.updated).bytes() : 0;
   if (b.momentum != kNone) {
     // A separate copy to half precision reads the new weights again.
-    const bool copies = d.rules().clip_scales_gradients && b.master != b.weight_shard;
+    const bool copies = d.rules().clip_scales_gradients && b.master != b.updated;
     d.kernel(
         {.kernel = Kernel::adamw,
          .dims = {n},
@@ -116,14 +128,14 @@ void update(RoleDraft& d, const Bucket& b, SlotId grad, SlotId coefficient) {
          .module = Module::optimizer,
          .launches = copies ? 2 : 1,
          .extra_bytes = (copies ? d.slot(b.master).bytes() : -twice) + block_scale_bytes(d, b)},
-        inputs, {b.master, b.momentum, b.variance, b.weight_shard});
+        inputs, {b.master, b.momentum, b.variance, b.updated});
   } else {
     d.kernel({.kernel = Kernel::sgd,
               .dims = {n},
               .attr = kFused,
               .module = Module::optimizer,
               .extra_bytes = -twice},
-             inputs, {b.master, b.weight_shard});
+             inputs, {b.master, b.updated});
   }
 }
 
@@ -162,6 +174,7 @@ StepScalars make_scalars(RoleDraft& d) {
       apart ? d.static_slot("expert_norm2", 1, Dtype::fp32, Category::scalars) : s.norm2;
   s.coefficient = d.static_slot("clip_coefficient", 1, Dtype::fp32, Category::scalars);
   make_loss_scale(d);
+  s.host = make_host_scalars(d, s.coefficient);
   return s;
 }
 
@@ -247,7 +260,11 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
   d.host_work(HostItem::eager_op, d.rules().host_ops_per_parameter * static_cast<int>(tensors));
   const bool clips = d.rules().clip_scales_gradients;
   std::vector<SlotId> grads;
-  for_each_bucket(chunks, [&](Bucket& b) { grads.push_back(optimizer_gradient(d, b)); });
+  std::vector<Bucket*> buckets;
+  for_each_bucket(chunks, [&](Bucket& b) {
+    grads.push_back(normed_gradient(d, b));
+    buckets.push_back(&b);
+  });
   const std::uint32_t norm_comm = d.comm(d.plan().shards_states() ? "world" : "model");
   draft_unscale(d, grads, norm_comm);
   std::size_t i = 0;
@@ -277,8 +294,13 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
     if (d.slot(id).space == Space::statics && taken_by_first_step(d.slot(id)))
       d.take(id, When::first_step);
   }
-  i = 0;
-  for_each_bucket(chunks, [&](Bucket& b) { update(d, b, grads[i++], scalars.coefficient); });
+  HostStep host(d, buckets, scalars.host);
+  host.send(scalars.coefficient);
+  for (i = 0; i < buckets.size(); ++i) {
+    const Bucket& b = *buckets[i];
+    if (b.updated != kNone) update(d, b, device_gradient(d, b, grads[i]), scalars.coefficient);
+  }
+  host.update();
   draft_scale_update(d);
   give_back_gradients(d, chunks);
   if (gathers_after_step(d) && !d.plan().overlap_param_gather) {

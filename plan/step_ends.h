@@ -23,6 +23,7 @@ struct StepScalars {
   SlotId norm2 = kNone;         // squared gradient norm
   SlotId expert_norm2 = kNone;  // of parted experts; norm2 itself where one group sums both
   SlotId coefficient = kNone;
+  OperandList host;  // copies for the host's update (plan/host_optimizer.h)
 };
 
 /// Name of the communicator of a stage and the one that holds the same parts of the other model

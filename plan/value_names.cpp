@@ -1,5 +1,7 @@
 #include "plan/value_names.h"
 
+#include <fmt/format.h>
+
 namespace windtunnel {
 
 std::string value_name(int v) {
@@ -10,6 +12,9 @@ std::string value_name(std::int64_t v) {
 }
 std::string value_name(bool v) {
   return v ? "true" : "false";
+}
+std::string value_name(double v) {
+  return fmt::format("{}", v);
 }
 std::string value_name(const std::string& v) {
   return v;

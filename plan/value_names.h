@@ -12,6 +12,7 @@ namespace windtunnel {
 std::string value_name(int v);
 std::string value_name(std::int64_t v);
 std::string value_name(bool v);
+std::string value_name(double v);
 std::string value_name(const std::string& v);
 std::string value_name(Dtype v);
 std::string value_name(ScheduleKind v);

@@ -13,6 +13,9 @@ constexpr std::array kChecks{
     CheckRow{"operands", "collectives and transfers have the size and type of their operands",
              check_operands},
     CheckRow{"views", "a view lies inside its parent, with its type and in its space", check_views},
+    CheckRow{"places",
+             "kernels work in the memory of where they run, device or host, and only copies cross",
+             check_places},
     CheckRow{"calls",
              "every chunk receives, runs forward, sends, receives the gradient, runs backward and "
              "sends it once per micro-batch, in this order; first and last micro-batch are marked",

@@ -33,6 +33,7 @@ std::vector<std::string> check_gradients(const ProgramFacts& facts);
 /// The part of it that is about gradients cut to shards as they are made.
 void check_scattered_gradients(const ProgramFacts& facts, std::size_t role, Violations& violations);
 std::vector<std::string> check_copies(const ProgramFacts& facts);
+std::vector<std::string> check_places(const ProgramFacts& facts);
 std::vector<std::string> check_progress(const ProgramFacts& facts);
 std::vector<std::string> check_groups(const ProgramFacts& facts);
 std::vector<std::string> check_hazards(const ProgramFacts& facts);

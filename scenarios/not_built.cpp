@@ -73,12 +73,6 @@ constexpr Rule kRules[] = {
      "adamw, sgd and adam8bit are; muon's products need whole matrices, which buckets cut"},
     {"plan.lora", [](const Scenario& s) { return given(s.plan.lora.has_value(), "adapters"); },
      "lora: none"},
-    {"plan.offload.optimizer", [](const Scenario& s) { return above(s.plan.offload.optimizer, 0); },
-     "optimizer: 0.0"},
-    {"plan.offload.params", [](const Scenario& s) { return above(s.plan.offload.params, 0); },
-     "params: 0.0"},
-    {"plan.offload.activations",
-     [](const Scenario& s) { return above(s.plan.offload.activations, 0); }, "activations: 0.0"},
     {"workload.kind", [](const Scenario& s) { return given(s.workload.inference, "inference"); },
      "kind: training"},
 };

@@ -110,6 +110,26 @@ struct LossScaling {
   std::int64_t hysteresis = 1;          // overflows until it halves
 };
 
+/// Which activations a stack can keep in the host's memory.
+enum class ActivationsOffload : std::uint8_t {
+  none,
+  whole_layers,  // of some layers, not all; without pipeline stages and without recomputation
+  any,
+};
+
+/// What a stack can keep in the host's memory, and how (docs/offload.md).
+struct OffloadRules {
+  bool optimizer = false;              // master weights and states
+  bool part_of_optimizer = true;       // a fraction of them; else all or nothing
+  bool needs_sharded_states = false;   // it is a part of the sharded optimizer
+  bool gradients_in_backward = false;  // they leave behind their reduction, where copies overlap
+  bool one_pass = true;                // the host's update reads and writes each operand once
+  bool overlaps = false;               // the default of plan.offload.overlap
+  bool params = false;                 // sharded weights, all of them, with the optimizer
+  bool optimizer_alone = true;         // without the weights
+  ActivationsOffload activations = ActivationsOffload::none;
+};
+
 struct FrameworkRules {
   std::string name;   // the row of docs/presets.md
   bool known = true;  // false: unknown framework, generic rules, an assumption
@@ -158,6 +178,7 @@ struct FrameworkRules {
                                        // type instead of fp32
   QuantizedRules quantized;
   LossScaling loss_scaling;
+  OffloadRules offload;
   EagerNorm eager_norm;  // not counted: the profile's measured unfused norm
   // Activations kept
   bool eager_norm_keeps_normalized =

@@ -9,6 +9,10 @@ FrameworkRules generic_rules(const Scenario&) {
   r.name = "generic";
   r.graphs = GraphScope::iteration;
   r.tp_overlap = TpOverlap::userbuffers;
+  r.offload = {.optimizer = true,
+               .gradients_in_backward = true,
+               .params = true,
+               .activations = ActivationsOffload::any};
   r.time_sigma = 0.10;
   return r;
 }

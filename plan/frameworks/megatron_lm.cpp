@@ -50,6 +50,17 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   r.latent_keys_in_rings = true;
   // TransformerEngine's ring adds up dK, dV in buffers of their type (context_parallel.py).
   r.ring_gradients_narrow = true;
+  // core/optimizer/cpu_offloading/hybrid_optimizer.py, HybridDeviceOptimizer: gradients leave in
+  // the step, torch's fused CPU Adam updates; arguments.py: it needs the precision-aware optimizer,
+  // which is a distributed one, and --overlap-cpu-optimizer-d2h-h2d is off. March 2025 (core 0.12).
+  // Activations: --cpu-offloading-num-layers on Transformer Engine's offloading
+  // (core/transformer/transformer_config.py has what it excludes), core 0.4, December 2023;
+  // core/pipeline_parallel/fine_grained_activation_offload.py, November 2025 (core 0.15).
+  r.offload = {.optimizer = stack_since(s.stack, 2025, 3),
+               .needs_sharded_states = true,
+               .activations = stack_since(s.stack, 2025, 11)   ? ActivationsOffload::any
+                              : stack_since(s.stack, 2023, 12) ? ActivationsOffload::whole_layers
+                                                               : ActivationsOffload::none};
   r.host_ops_per_parameter = 2;
   // training/arguments.py: initial_loss_scale 2^32, loss_scale_window, hysteresis.
   r.loss_scaling = {.initial_log2 = 32, .growth_interval = 1000, .hysteresis = 2};

@@ -73,6 +73,19 @@ FrameworkRules pytorch_rules(const Scenario& s) {
   if (stack_since(s.stack, ddp ? 2021 : 2023, ddp ? 10 : 3))
     r.graphs = ddp ? GraphScope::iteration : GraphScope::layer;
   r.separate_qkv = true;  // torchtitan models/qwen3/model.py, transformers models/qwen3
+  // CPUOffload and CPUOffloadPolicy: parameters, gradients and the optimizer, which is whichever
+  // the user made, on the host (torch/distributed/fsdp/api.py, fully_shard/_fsdp_api.py;
+  // _fsdp_param.py copies a shard in front of its gather, _fsdp_collectives.py the gradients behind
+  // their reduction). torch.optim's Adam without `fused` passes over its operands operation by
+  // operation.
+  r.offload = {.optimizer = s.plan.preset != Preset::ddp,
+               .part_of_optimizer = false,
+               .needs_sharded_states = true,
+               .gradients_in_backward = true,
+               .one_pass = false,
+               .overlaps = true,
+               .params = s.plan.preset != Preset::ddp,
+               .optimizer_alone = false};
   r.host_ops_per_parameter = 2;
   r.compiles_loss = compiles_loss(s);
   r.loss_gradient = s.plan.tp > 1 ? LossGradient::loss_parallel : LossGradient::through_log;

@@ -19,6 +19,11 @@ Choice is_collective(const char* comm, Phase phase) {
 Choice is_kernel(Kernel kernel) {
   return [=](const ChosenOp& o) { return o.kernel() == kernel; };
 }
+Choice is_host_update() {
+  return [](const ChosenOp& o) {
+    return o.kernel() == Kernel::adamw && (o.program.shapes[o.op.shape].attr & kOnHost) != 0;
+  };
+}
 Choice is_memory(OpKind kind, Space space) {
   return [=](const ChosenOp& o) { return o.op.kind == kind && o.slot().space == space; };
 }
@@ -89,6 +94,20 @@ constexpr std::array kPlanted{
               for (Slot& s : p.roles[0].slots) {
                 if (s.parent != kNone) s.offset += p.roles[0].slots[s.parent].elements;
               }
+            }},
+    // --- places ---
+    Planted{"DeviceKernelOnHostMemory", "offload", "places", "the device uses host memory",
+            [](Program& p) {
+              Shape device = p.shapes[p.ops[find_op(p, 0, is_host_update())].shape];
+              device.attr = static_cast<std::uint16_t>(device.attr & ~kOnHost);
+              p.shapes.push_back(device);
+              p.ops[find_op(p, 0, is_host_update())].shape =
+                  static_cast<std::uint32_t>(p.shapes.size() - 1);
+            }},
+    Planted{"CopyTheOtherWay", "offload", "places", "does not go the way it says",
+            [](Program& p) {
+              const std::uint32_t op = find_op(p, 0, is_kernel(Kernel::to_device));
+              std::swap(operand(p, op, 0), operand(p, op, 1));
             }},
     // --- calls ---
     Planted{"ForwardLeftOut", "1f1b", "calls", "lacks the forward",

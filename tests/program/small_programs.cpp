@@ -23,6 +23,7 @@ defaults:
   batch: {global: 8, micro: 1, sequence: 16}
 scenarios:
   - {id: dp, plan: {}, batch: {global: 16}}
+  - {id: offload, plan: {offload: {optimizer: 0.5, overlap: true}}, batch: {global: 16}}
   - {id: tp, plan: {tp: 2, pp: 2, sequence_parallel: true}}
   - {id: tp_no_sp, plan: {tp: 2, pp: 2, sequence_parallel: false}}
   - {id: full, plan: {tp: 2, pp: 2, sequence_parallel: true, recompute: {kind: full}}}

@@ -9,6 +9,7 @@
 
 #include "program/mesh.h"
 #include "runtime/interpreter.h"
+#include "sim/memory/host_memory.h"
 #include "sim/memory/replay.h"
 #include "tests/proof/toy_scenarios.h"
 
@@ -46,6 +47,9 @@ TEST_P(Counters, PeakBytesAreThoseTheSimulatorReplays) {
     const int role = coordinates_of(grid, rank).pp;
     const ReplayResult replayed = replay_memory(program, role, {});
     EXPECT_EQ(replayed.peak.allocated, record.ranks[static_cast<std::size_t>(rank)].peak_bytes)
+        << "rank " << rank;
+    EXPECT_EQ(peak_host_bytes(program, program.roles[static_cast<std::size_t>(role)]),
+              record.ranks[static_cast<std::size_t>(rank)].peak_host_bytes)
         << "rank " << rank;
   }
 }

@@ -14,6 +14,7 @@
 #include "tests/proof/context_mutations.h"
 #include "tests/proof/latent_mutations.h"
 #include "tests/proof/moe_mutations.h"
+#include "tests/proof/offload_mutations.h"
 #include "tests/proof/program_edit.h"
 #include "tests/proof/tp_overlap_mutations.h"
 
@@ -340,8 +341,8 @@ const char* name_of(Check check) {
 std::span<const Mutation> mutations() {
   static const std::vector<Mutation> kAll = [] {
     std::vector<Mutation> all(kMutations.begin(), kMutations.end());
-    for (const auto more :
-         {context_mutations(), moe_mutations(), latent_mutations(), tp_overlap_mutations()}) {
+    for (const auto more : {context_mutations(), moe_mutations(), latent_mutations(),
+                            tp_overlap_mutations(), offload_mutations()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

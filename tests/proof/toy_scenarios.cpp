@@ -11,6 +11,7 @@
 #include "tests/proof/latent_plans.h"
 #include "tests/proof/moe_plans.h"
 #include "tests/proof/narrow_expert_plans.h"
+#include "tests/proof/offload_plans.h"
 #include "tests/proof/precision_plans.h"
 #include "tests/proof/prediction_plans.h"
 #include "tests/proof/schedule_plans.h"
@@ -79,6 +80,7 @@ const std::vector<PlanCase>& plan_cases() {
     for (const PlanCase& row : prediction_plans()) cases.push_back(row);
     for (const PlanCase& row : combined_plans()) cases.push_back(row);
     for (const PlanCase& row : narrow_expert_plans()) cases.push_back(row);
+    for (const PlanCase& row : offload_plans()) cases.push_back(row);
     for (const PlanCase& row : precision_plans()) cases.push_back(row);
     return cases;
   }();

@@ -42,6 +42,10 @@ constexpr const char* kDeepSeek =
     "dense_layers: 1}, mla: {q_lora_rank: 6, kv_lora_rank: 8, qk_nope_head_dim: 4, "
     "qk_rope_head_dim: 2, v_head_dim: 4}";
 
+constexpr const char* kOffload =
+    "pp: 2, dp: 2, sharding: {kind: zero1, overlap_grad_reduce: true, bucket: 1000}, "
+    "offload: {optimizer: 0.5, overlap: true}";
+
 const VerifiedPlan kPlans[] = {
     {"tp2", 2, "tp: 2"},
     {"pp2_1f1b", 2, "pp: 2, schedule: {kind: 1f1b}"},
@@ -65,6 +69,12 @@ const VerifiedPlan kPlans[] = {
     {"pp2_ep2_latent_predicting", 4, "pp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kDeepSeek},
     {"tp2_pp2_sequence_parallel", 4, "tp: 2, pp: 2, sequence_parallel: true"},
     {"tp2_pp2_full_recompute", 4, "tp: 2, pp: 2, recompute: {kind: full}"},
+    {"dp2_offload", 2, "dp: 2, offload: {optimizer: 1.0}"},
+    {"pp2_dp2_zero1_offload", 4, kOffload},
+    {"pp2_offload_activations", 2, "pp: 2, offload: {activations: 1.0}"},
+    {"dp2_zero3_offload_all", 2,
+     "dp: 2, sharding: {kind: zero3, overlap_param_gather: true}, "
+     "offload: {optimizer: 1.0, params: 1.0, activations: 0.5, overlap: true}"},
     {"tp2_pp2_dp2_interleaved", 8, kInterleaved.c_str()},
 };
 
