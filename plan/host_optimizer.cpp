@@ -48,7 +48,7 @@ OperandList update_scalars(const RoleDraft& d, SlotId coefficient) {
 
 /// Whether nothing changes the bucket's gradients between their reduction and the update.
 bool is_whole_when_reduced(const RoleDraft& d, const Bucket& b) {
-  if (b.tied || d.plan().loss_scaling) return false;
+  if (b.tied || d.plan().loss_scaling || d.plan().model_copies() > 1) return false;
   if (d.plan().shards_grads() || d.plan().shards_weights()) return true;
   return !b.partial_over_tp && (b.reduced != kNone || d.comm("dp") == kNone);
 }
