@@ -154,6 +154,7 @@ enum ShapeAttr : std::uint16_t {
   kSigmoid = 1 << 11,    // route_*: sigmoid scores, normalised over the chosen; else their softmax
   kHashed = 1 << 12,     // route_fwd: experts by hash, not evenly
   kOnHost = 1 << 13,     // runs on the host's processors, in the host's memory
+  kInputGradOnly = 1 << 14,  // *_bwd of norms: the parameters are frozen, dx alone
 };
 
 }  // namespace windtunnel

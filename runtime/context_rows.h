@@ -71,7 +71,8 @@ void merge_attention(const C& c) {
 /// columns_to_blocks and sequence_to_rows: some columns of one tensor.
 template <class C>
 void regroup_columns(const C& c) {
-  const ref::ColumnRange range{.width = c.dim(1), .offset = c.dim(3), .columns = c.dim(2)};
+  const ref::ColumnRange range{
+      .width = c.dim(1), .offset = c.dim(3) + c.at.tp * c.dim(5), .columns = c.dim(2)};
   const std::int64_t rows = c.dim(0), n = c.dim(4);
   if (c.shape.kernel == Kernel::columns_to_blocks) {
     ref::columns_to_blocks(rows, n, range, c.in(0, rows * range.width),

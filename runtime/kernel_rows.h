@@ -70,13 +70,14 @@ ref::NormForward<ValueOf<C>> norm_forward(const C& c, std::int64_t stats, bool h
 template <class C>
 ref::NormBackward<ValueOf<C>> norm_backward(const C& c, std::int64_t stats, bool has_beta) {
   const std::int64_t t = c.dim(0), h = c.dim(1);
+  const bool trains = !c.has(kInputGradOnly);
   return {.dy = c.in(0, t * h),
           .x = c.in(1, t * h),
           .gamma = c.in(2, h),
           .stats = c.in(3, stats * t),
           .dx = c.out(0, t * h),
-          .dgamma = gradient(c, 1, h),
-          .dbeta = has_beta ? gradient(c, 2, h) : nullptr};
+          .dgamma = trains ? gradient(c, 1, h) : nullptr,
+          .dbeta = trains && has_beta ? gradient(c, 2, h) : nullptr};
 }
 
 template <class C>
@@ -303,8 +304,9 @@ constexpr auto table() {  // NOLINT(readability-function-size)
       {K::zero, [](C c) { ref::zero(c.dim(0), c.out(0, c.dim(0))); }},
       {K::scale,
        [](C c) {
-         c.in(0, c.dim(0));
-         ref::scale(c.dim(0), c.dim(1), c.out(0, c.dim(0)));
+         const std::int64_t n = c.dim(0);
+         ref::scale(n, {.by = std::max<std::int64_t>(1, c.dim(2)), .over = c.dim(1)}, c.in(0, n),
+                    c.out(0, n));
        }},
       {K::accumulate,
        [](C c) { ref::accumulate(c.dim(0), c.in(0, c.dim(0)), c.add_to(0, c.dim(0))); }},

@@ -62,8 +62,10 @@ KernelOperands of_norm(const Shape& s) {
     case Kernel::rmsnorm_fwd:
       return with({{n}, {h}}, {{n}, {t}});
     case Kernel::layernorm_bwd:
+      if (has(s, kInputGradOnly)) return with({{n}, {n}, {h}, positive(2 * t)}, {{n}});
       return with({{n}, {n}, {h}, positive(2 * t)}, {{n}, {h}, {h}});
     default:
+      if (has(s, kInputGradOnly)) return with({{n}, {n}, {h}, positive(t)}, {{n}});
       return with({{n}, {n}, {h}, positive(t)}, {{n}, {h}});
   }
 }

@@ -30,15 +30,16 @@ void layernorm_fwd(const NormDims& dims, const NormForward<T>& o) {
 template <class T>
 void layernorm_bwd(const NormDims& dims, const NormBackward<T>& o) {
   const ConstRow<T> gamma(o.gamma, dims.h);
-  Row<T> dgamma(o.dgamma, dims.h), dbeta(o.dbeta, dims.h);
   for (std::int64_t r = 0; r < dims.t; ++r) {
     const ConstRow<T> x(o.x + r * dims.h, dims.h), dy(o.dy + r * dims.h, dims.h);
     const T mean = o.stats[r], rstd = o.stats[dims.t + r];
     const auto xhat = (x - mean) * rstd;
     const T mean_g = (dy * gamma).mean();
     const T mean_gx = (dy * gamma * xhat).mean();
-    dgamma += dy * xhat;
-    dbeta += dy;
+    if (o.dgamma) {
+      Row<T>(o.dgamma, dims.h) += dy * xhat;
+      Row<T>(o.dbeta, dims.h) += dy;
+    }
     Row<T>(o.dx + r * dims.h, dims.h) = rstd * (dy * gamma - mean_g - xhat * mean_gx);
   }
 }
@@ -57,13 +58,12 @@ void rmsnorm_fwd(const NormDims& dims, const NormForward<T>& o) {
 template <class T>
 void rmsnorm_bwd(const NormDims& dims, const NormBackward<T>& o) {
   const ConstRow<T> gamma(o.gamma, dims.h);
-  Row<T> dgamma(o.dgamma, dims.h);
   for (std::int64_t r = 0; r < dims.t; ++r) {
     const ConstRow<T> x(o.x + r * dims.h, dims.h), dy(o.dy + r * dims.h, dims.h);
     const T rms = o.stats[r];
     const auto xhat = x * rms;
     const T mean_gx = (dy * gamma * xhat).mean();
-    dgamma += dy * xhat;
+    if (o.dgamma) Row<T>(o.dgamma, dims.h) += dy * xhat;
     Row<T>(o.dx + r * dims.h, dims.h) = rms * (dy * gamma - xhat * mean_gx);
   }
 }

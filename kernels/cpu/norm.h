@@ -19,7 +19,8 @@ using reference::NormForward;
 template <class T>
 void layernorm_fwd(const NormDims& dims, const NormForward<T>& o);
 
-/// dy, x (t, h), gamma (h), stats (2, t) -> dx (t, h), dgamma (h) +=, dbeta (h) +=; dx may be dy
+/// dy, x (t, h), gamma (h), stats (2, t) -> dx (t, h), dgamma (h) +=, dbeta (h) +=; dx may be dy;
+/// without dgamma, dx alone
 template <class T>
 void layernorm_bwd(const NormDims& dims, const NormBackward<T>& o);
 
@@ -27,7 +28,7 @@ void layernorm_bwd(const NormDims& dims, const NormBackward<T>& o);
 template <class T>
 void rmsnorm_fwd(const NormDims& dims, const NormForward<T>& o);
 
-/// dy, x (t, h), gamma (h), stats (t) -> dx (t, h), dgamma (h) +=; dx may be dy
+/// dy, x (t, h), gamma (h), stats (t) -> dx (t, h), dgamma (h) +=, where it is there; dx may be dy
 template <class T>
 void rmsnorm_bwd(const NormDims& dims, const NormBackward<T>& o);
 

@@ -184,11 +184,15 @@ T amax(std::int64_t n, const T* x) {
   }
 }
 
-/// x *= 1 / divisor
+struct Ratio {
+  std::int64_t by = 1, over = 1;
+};
+
+/// y = x by / over; y may be x
 template <class T>
-void scale(std::int64_t n, std::int64_t divisor, T* x) {
-  const T factor = Number<T>::ratio(1, divisor);
-  for (std::int64_t i = 0; i < n; ++i) x[i] *= factor;
+void scale(std::int64_t n, const Ratio& ratio, const T* x, T* y) {
+  const T factor = Number<T>::ratio(ratio.by, ratio.over);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] * factor;
 }
 
 /// y += x

@@ -34,7 +34,7 @@ struct NormBackward {
   const T* gamma;  // (h)
   const T* stats;
   T* dx;      // (t, h), may be dy
-  T* dgamma;  // (h) +=
+  T* dgamma;  // (h) +=; null where gamma and beta are frozen
   T* dbeta;   // (h) +=; not used by RMSNorm
 };
 
@@ -55,7 +55,7 @@ void scale_bwd(const NormDims& dims, const NormBackward<T>& o) {
     for (std::int64_t c = 0; c < dims.h; ++c) {
       const std::int64_t i = r * dims.h + c;
       const T dy = o.dy[i];
-      o.dgamma[c] += dy * o.x[i];
+      if (o.dgamma) o.dgamma[c] += dy * o.x[i];
       if (o.dbeta) o.dbeta[c] += dy;
       o.dx[i] = dy * o.gamma[c];
     }
@@ -105,8 +105,10 @@ void layernorm_bwd(const NormDims& dims, const NormBackward<T>& o) {
       for (std::int64_t c = 0; c < dims.h; ++c) {
         const double xhat = (x[c] - mean) * rstd;
         const T dyc = dy[c];
-        o.dgamma[c] += static_cast<T>(dyc * xhat);
-        o.dbeta[c] += dyc;
+        if (o.dgamma) {
+          o.dgamma[c] += static_cast<T>(dyc * xhat);
+          o.dbeta[c] += dyc;
+        }
         o.dx[r * dims.h + c] = static_cast<T>(rstd * (dyc * o.gamma[c] - mean_g - xhat * mean_gx));
       }
     }
@@ -149,7 +151,7 @@ void rmsnorm_bwd(const NormDims& dims, const NormBackward<T>& o) {
       }
       for (std::int64_t c = 0; c < dims.h; ++c) {
         const T dyc = dy[c];
-        o.dgamma[c] += static_cast<T>(dyc * x[c] * rms);
+        if (o.dgamma) o.dgamma[c] += static_cast<T>(dyc * x[c] * rms);
         o.dx[r * dims.h + c] = static_cast<T>(rms * (dyc * o.gamma[c] - x[c] * rms * mean_gx));
       }
     }
