@@ -6,6 +6,9 @@
 // Where weights are sharded too (ZeRO-3, FSDP) a bucket is a *unit*, one layer or an end of the
 // model, and its weights are whole only between a gather and a release.
 //
+// Weights that are frozen (plan.lora) have neither gradients nor states: a bucket of their own, or
+// the first part of a unit, which is gathered whole and whose trained part alone is reduced.
+//
 // Experts that ranks of an expert group hold apart lie in buckets of their own (Megatron-LM,
 // param_and_grad_buffer: dense and expert-parallel buffers): their replicas are other ranks.
 
@@ -33,11 +36,13 @@ struct Bucket {
   std::vector<ParameterId> parameters;
   int key = kRootUnit;                // units: the layer or end it holds
   Module module = Module::optimizer;  // of its transfers: where it is an end of the model, that
-  std::int64_t elements = 0;          // padded
+  std::int64_t elements = 0;          // of what is trained, padded
   std::int64_t filled = 0;            // without the padding at the end
+  std::int64_t frozen = 0;            // of weights that are not trained, padded; they lie first
   SlotId weights = kNone;             // whole; static, or of a unit while it is gathered
   SlotId grads = kNone;  // whole; kNone where gradients are reduced in every micro-batch
   SlotId weight_shard = kNone, grad_shard = kNone;  // this rank's part, or the whole
+  SlotId frozen_shard = kNone;                      // units: this rank's part of what is frozen
   SlotId updated = kNone;  // of the shard, what the device updates; kNone: the host all of it
   SlotId master = kNone, momentum = kNone, variance = kNone;  // of that
   HostPart host;
@@ -54,6 +59,9 @@ struct Bucket {
   int step = 1;              // replica places from the rank of one part to that of the next
   bool stays_whole = false;  // units: not released after forward
   int waiting = 0;           // gradient contributions not yet drafted
+
+  bool trained() const { return elements > 0; }
+  std::int64_t whole_elements() const { return frozen + elements; }
 };
 
 }  // namespace windtunnel

@@ -27,7 +27,7 @@ bool scatters(const RoleDraft& d, ChunkCall call) {
 }  // namespace
 
 ChunkDraft::ChunkDraft(RoleDraft& draft, const ChunkPlace& place)
-    : d_(draft), place_(place), units_(draft, parameters_) {
+    : d_(draft), place_(place), parameters_(draft), units_(draft, parameters_) {
   for (auto& s : stored_) s = {kNone, kNone};
   const Chunk& c = place_.chunk;
   d_.chunk = place_.local;
@@ -39,8 +39,10 @@ ChunkDraft::ChunkDraft(RoleDraft& draft, const ChunkPlace& place)
   for (int layer = c.layer_begin; layer < c.layer_end; ++layer) {
     layers_.emplace_back(
         d_, parameters_,
-        LayerPlace{.layer = layer,
-                   .index_in_stage = place_.first_layer_in_stage + layer - c.layer_begin});
+        LayerPlace{
+            .layer = layer,
+            .index_in_stage = place_.first_layer_in_stage + layer - c.layer_begin,
+            .input_is_constant = d_.plan().lora && c.has_embedding && layer == c.layer_begin});
     layers_.back().declare_parameters();
   }
   if (c.has_head) declare_head();
@@ -238,10 +240,12 @@ void ChunkDraft::draft_backward(ChunkCall call) {
     units_.leave(layers_[i].number());
   }
   reduce_amaxes(d_);
-  if (embedding_) {
+  if (embedding_ && !d_.plan().lora) {
     units_.enter(kEmbeddingUnit);
     embedding_->backward(g);
     units_.leave(kEmbeddingUnit);
+  } else if (embedding_) {
+    units_.pass_by(kEmbeddingUnit);
   } else {
     input_grad_ = g;
     if (scatters(d_, ChunkCall::send_grad)) cut_into_parts("input_grad_cut");

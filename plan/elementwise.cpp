@@ -64,20 +64,27 @@ SlotId norm_backward(RoleDraft& d, ChunkParameters& p, const NormGradInput& in) 
   const Slot x = d.slot(in.input);
   const SlotId dx = d.tensor("dx", x.elements, x.dtype);
   const bool adds_on_chip = d.plan().compile && in.residual_grad != kNone;
-  OperandList outputs{dx, p.slots(in.weight).grad};
-  if (ln) outputs.push_back(p.slots(in.bias).grad);
+  const bool frozen = p.request(in.weight).frozen;
+  OperandList outputs{dx};
+  if (!frozen) outputs.push_back(p.slots(in.weight).grad);
+  if (!frozen && ln) outputs.push_back(p.slots(in.bias).grad);
+  std::uint16_t grads = p.gradient_attr(d, in.weight);
+  if (frozen) grads = kInputGradOnly;
   d.kernel({.kernel = ln ? Kernel::layernorm_bwd : Kernel::rmsnorm_bwd,
             .dims = {x.elements / width, width},
-            .attr = static_cast<std::uint16_t>(norm_attr(d) | p.gradient_attr(d, in.weight)),
+            .attr = static_cast<std::uint16_t>(norm_attr(d) | grads),
             .module = Module::norm,
             .launches = eager_chain(d) ? d.rules().eager_norm.backward_launches
+                        : frozen       ? 1  // without the sum over rows of the parameters' kernel
                                        : d.rules().kernels.norm_backward,
             .extra_bytes = (eager_chain(d) ? x.elements * d.rules().eager_norm.backward_bytes : 0) -
                            (adds_on_chip ? x.bytes() : 0)},
            {in.output_grad, in.input, p.slots(in.weight).weight, in.stats}, outputs);
   if (in.normalized != kNone) d.hold(in.normalized);
-  if (ln) p.gradient_drafted(d, in.bias);
-  p.gradient_drafted(d, in.weight);
+  if (!frozen) {
+    if (ln) p.gradient_drafted(d, in.bias);
+    p.gradient_drafted(d, in.weight);
+  }
   if (in.residual_grad == kNone) return dx;
   d.kernel({.kernel = Kernel::add,
             .dims = {x.elements},
@@ -132,7 +139,7 @@ SlotId residual_backward(RoleDraft& d, ChunkParameters& p, const ResidualGradInp
               .launches = d.rules().kernels.residual_backward},
              {in.output_grad, in.mask}, {branch});
   }
-  if (m.bias) {
+  if (m.bias && !p.request(in.bias).frozen) {
     d.kernel({.kernel = Kernel::bias_bwd,
               .dims = {rows, m.hidden},
               .attr = p.gradient_attr(d, in.bias),

@@ -129,6 +129,7 @@ void input_gradient_product(RoleDraft& d, const Linear& l, const ProductOperands
 }
 
 void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, const ProductOperands& o) {
+  if (l.frozen) return;
   const DeferredWeightGrad gradient{.weight = l.weight,
                                     .in = l.in,
                                     .out = l.out,
@@ -146,7 +147,7 @@ void weight_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, const Pr
 }
 
 void bias_gradient(RoleDraft& d, ChunkParameters& p, const Linear& l, SlotId dc) {
-  if (!l.has_bias) return;
+  if (!l.has_bias || l.frozen) return;
   d.kernel({.kernel = Kernel::bias_bwd,
             .dims = {d.slot(dc).elements / l.out, l.out},
             .attr = p.gradient_attr(d, l.bias),

@@ -21,7 +21,8 @@ struct Linear {
   std::int64_t in = 0, out = 0;  // K and N of this rank
   std::int64_t groups = 0;       // experts side by side; 0: a product of its own
   Module module = Module::mlp;
-  int parts = 1;  // separate layers side by side whose input gradients are reduced one by one
+  int parts = 1;        // separate layers side by side whose input gradients are reduced one by one
+  bool frozen = false;  // no gradients of weight and bias
   bool quantized = false;   // its products are in the plan's narrow compute type
   bool overlapped = false;  // they run beside their operands' transfers (plan/overlapped_linear.h)
 };

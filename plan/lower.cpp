@@ -65,7 +65,7 @@ void add_comms(ProgramWriter& w, const ResolvedScenario& s) {
   if (p.replica_ranks() > 1) w.add_comm({.name = "dp", .axes = replicas});
   if (p.pp > 1) w.add_comm({.name = "pp_fwd", .axes = kAxisPp});
   if (p.pp > 1) w.add_comm({.name = "pp_bwd", .axes = kAxisPp});
-  if (p.pp > 1 && s.scenario.model.ends_share_word_embedding())
+  if (p.pp > 1 && s.scenario.model.ends_share_word_embedding() && !p.lora)
     w.add_comm({.name = "embedding", .axes = kAxisPp, .stage_pair = 0});
   if (p.model_copies() > 1) {
     for (int rank = 0; rank < p.pp / 2; ++rank)

@@ -203,7 +203,8 @@ Linear HeadEnd::head() const {
   return {.weight = weight_,
           .in = z_.hidden,
           .out = d_.plan().vocab_padded / d_.plan().tp,
-          .module = Module::head};
+          .module = Module::head,
+          .frozen = d_.plan().lora.has_value()};
 }
 
 SlotId HeadEnd::normalize(SlotId input) {

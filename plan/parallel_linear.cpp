@@ -128,7 +128,7 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
   const SlotId shard = !l.quantized ? in.input.shard
                        : sp         ? gathered_for_backward(d, in.input.quantized)
                                     : in.input.quantized.columns;
-  const bool gathers = sp && (l.quantized || !d.rules().keep_gathered_input);
+  const bool gathers = sp && !l.frozen && (l.quantized || !d.rules().keep_gathered_input);
   SlotId full = sp && !gathers ? in.input.full : shard;
   std::optional<BesideCompute> gather;
   if (gathers) {
@@ -145,6 +145,9 @@ SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, co
   const ProductOperands of_input = input_gradient_operands(d, p, l, dc);
   const SlotId da =
       separate ? separate_input_gradients(d, z, l, of_input) : input_gradient(d, l, of_input);
+  if (in.summand != kNone)
+    d.kernel({.kernel = Kernel::add, .dims = {z.rows * l.in}, .module = l.module}, {da, in.summand},
+             {da});
   if (gather) gather->await({shard, full});
   // A reduction beside the weight gradient is issued before it; one that blocks stands behind both
   // products of the layer's backward.

@@ -44,6 +44,7 @@ struct ColumnBackward {
   SlotId output_grad = kNone;
   LinearInput input;
   MadeBy grad_made_by = MadeBy::other;
+  SlotId summand = kNone;  // (T, K): of an adapter; added before the sum over the ranks
 };
 SlotId column_backward(RoleDraft& d, ChunkParameters& p, const LayerSizes& z, const Linear& linear,
                        const ColumnBackward& in);

@@ -53,6 +53,11 @@ std::int64_t local_elements(const Param& p, int tp) {
 }
 
 ParameterId ChunkParameters::declare(ParameterRequest request) {
+  request.frozen = adapters_only_ && !request.adapter;
+  if (request.frozen) {
+    request.contributions = 0;
+    request.partial_over_tp = false;
+  }
   requests_.push_back(std::move(request));
   return requests_.size() - 1;
 }
@@ -67,11 +72,14 @@ void ChunkParameters::lay_out(RoleDraft& d, bool one_bucket) {
     lay_out_units(d);
     return;
   }
-  for (const bool parted : {false, true}) lay_out_buckets(d, one_bucket, parted);
+  for (const bool parted : {false, true}) {
+    for (const bool frozen : {false, true})
+      lay_out_buckets(d, one_bucket || frozen, {.parted = parted, .frozen = frozen});
+  }
   awaited_.assign(buckets_.size(), false);
 }
 
-void ChunkParameters::lay_out_buckets(RoleDraft& d, bool one_bucket, bool parted) {
+void ChunkParameters::lay_out_buckets(RoleDraft& d, bool one_bucket, const Kept& kept) {
   std::vector<ParameterId> members;
   std::int64_t elements = 0;
   auto close = [&] {
@@ -80,9 +88,10 @@ void ChunkParameters::lay_out_buckets(RoleDraft& d, bool one_bucket, bool parted
     elements = 0;
   };
   for (std::size_t i = requests_.size(); i-- > 0;) {
-    if (requests_[i].param.is_parted() != parted) continue;
-    const bool tied =
-        d.copies_word_embedding() && requests_[i].name.rfind("word_embedding", 0) == 0;
+    if (requests_[i].param.is_parted() != kept.parted || requests_[i].frozen != kept.frozen)
+      continue;
+    const bool tied = d.copies_word_embedding() && !kept.frozen &&
+                      requests_[i].name.rfind("word_embedding", 0) == 0;
     if (tied) close();
     members.push_back(i);
     elements += local_elements(requests_[i].param, d.plan().tp);
@@ -119,43 +128,64 @@ void ChunkParameters::make_bucket(RoleDraft& d, const std::vector<ParameterId>& 
     b.module = key == kHeadUnit ? Module::head : Module::embedding;
   for (const ParameterId id : members) {
     const Param& p = requests_[id].param;
-    b.elements += d.plan().shards_weights() ? padded_elements(d, p, id == members.back())
-                                            : local_elements(p, d.plan().tp);
+    (requests_[id].frozen ? b.frozen : b.elements) +=
+        d.plan().shards_weights() ? padded_elements(d, p, id == members.back())
+                                  : local_elements(p, d.plan().tp);
     b.waiting += requests_[id].contributions;
     b.partial_over_tp |= requests_[id].partial_over_tp && d.comm("tp") != kNone;
   }
   b.parted = requests_[members.front()].param.is_parted();
-  b.ways = !d.plan().shards_states() ? 1
-           : b.parted                ? d.plan().expert_shards()
-                                     : d.plan().shard_degree;
+  const bool whole = !b.trained() && !d.plan().shards_weights();
+  b.ways = !d.plan().shards_states() || whole ? 1
+           : b.parted                         ? d.plan().expert_shards()
+                                              : d.plan().shard_degree;
   b.step = b.parted ? d.plan().expert_ways : 1;
-  b.elements = (b.elements + b.ways - 1) / b.ways * b.ways;
+  for (std::int64_t* n : {&b.elements, &b.frozen}) *n = (*n + b.ways - 1) / b.ways * b.ways;
   const std::string kind = d.plan().shards_weights() ? ".unit" : ".bucket";
   const std::string suffix = kind + std::to_string(buckets_.size());
-  make_buffers(d, b, suffix);
+  make_weights(d, b, suffix);
+  if (b.trained()) make_buffers(d, b, suffix);
   make_views(d, b);
   for (const ParameterId id : members) bucket_of_[id] = buckets_.size();
-  if (d.plan().overlap_grad_reduce && d.comm("dp") != kNone)
+  make_events(d, b, suffix);
+  buckets_.push_back(std::move(b));
+}
+
+void ChunkParameters::make_events(RoleDraft& d, Bucket& b, const std::string& suffix) {
+  if (d.plan().overlap_grad_reduce && d.comm("dp") != kNone && b.trained())
     b.reduced = d.event("reduced" + suffix, false);
   if (b.reduced != kNone && (d.plan().shards_grads() || d.plan().shards_weights()))
     b.scattered = d.event("scattered" + suffix, false);
-  if (d.plan().overlap_param_gather && d.plan().shards_states())
-    b.gathered = d.event("gathered" + suffix, false);
-  buckets_.push_back(std::move(b));
+  const bool cut = b.trained() ? d.plan().shards_states() : d.plan().shards_weights();
+  if (d.plan().overlap_param_gather && cut) b.gathered = d.event("gathered" + suffix, false);
+}
+
+void ChunkParameters::make_weights(RoleDraft& d, Bucket& b, const std::string& suffix) {
+  const ResolvedPlan& plan = d.plan();
+  if (!plan.shards_weights()) {
+    b.weights =
+        d.static_slot("weights" + suffix, b.whole_elements(), plan.params, Category::weights);
+    return;
+  }
+  b.weights =
+      d.tensor("unsharded" + suffix, b.whole_elements(), plan.multiplied(), Category::unsharded);
+  if (b.frozen == 0) return;
+  b.frozen_shard =
+      d.static_slot("frozen_shard" + suffix, b.frozen / b.ways, plan.params, Category::weights);
+  Slot& shard = d.slot(b.frozen_shard);
+  shard.dp_ways = b.ways;
+  shard.dp_step = b.step;
+  const SlotId part = b.trained() ? d.view(b.weights, "frozen" + suffix, 0, b.frozen) : b.weights;
+  d.slot(b.frozen_shard).shard_of = part;
 }
 
 void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& suffix) {
   const ResolvedPlan& plan = d.plan();
   const int ways = b.ways;
   const std::int64_t shard = b.elements / ways;
-  const bool whole_weights = !plan.shards_weights();
-  const bool whole_grads = !plan.shards_grads();
-  if (whole_weights) {
-    b.weights = d.static_slot("weights" + suffix, b.elements, plan.params, Category::weights);
-  } else {
-    b.weights = d.tensor("unsharded" + suffix, b.elements, plan.multiplied(), Category::unsharded);
-  }
-  if (whole_grads) {
+  const SlotId trained =
+      b.frozen > 0 ? d.view(b.weights, "trained" + suffix, b.frozen, b.elements) : b.weights;
+  if (!plan.shards_grads()) {
     b.grads = d.static_slot("grads" + suffix, b.elements, plan.grads, Category::grads);
     if (plan.accumulates_whole()) d.placed(b.grads, Space::step);
   }
@@ -164,12 +194,12 @@ void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& s
     if (kept && ways == 1) return whole;
     if (kept) return d.dp_part(whole, name + suffix, ways, b.step);
     const SlotId own = d.static_slot(name + suffix, shard, dtype, category);
-    d.slot(own).shard_of = b.weights;
+    d.slot(own).shard_of = trained;
     d.slot(own).dp_ways = ways;
     d.slot(own).dp_step = b.step;
     return own;
   };
-  b.weight_shard = shard_of("weight_shard", b.weights, plan.params, Category::weights);
+  b.weight_shard = shard_of("weight_shard", trained, plan.params, Category::weights);
   const Dtype grad_type =
       plan.master == Dtype::none && plan.shards_weights() ? plan.params : plan.grads;
   b.grad_shard = shard_of("grad_shard", b.grads, grad_type, Category::grads);
@@ -203,32 +233,41 @@ void ChunkParameters::make_states(RoleDraft& d, Bucket& b, const std::string& su
 
 void ChunkParameters::make_views(RoleDraft& d, Bucket& b) {
   const ResolvedPlan& plan = d.plan();
-  std::int64_t offset = 0;
+  std::int64_t frozen = 0, trained = 0;
   for (const ParameterId id : b.parameters) {
     ParameterRequest& r = requests_[id];
+    std::int64_t& offset = r.frozen ? frozen : trained;
     r.param.name = d.writer.name(r.name);
     const auto param = static_cast<std::uint32_t>(d.writer.program.params.size());
     r.param.second_copy = d.role.chunks[static_cast<std::size_t>(d.chunk)].copy > 0;
     d.writer.program.params.push_back(r.param);
     const std::int64_t n = local_elements(r.param, plan.tp);
-    ParameterSlots s{.weight = d.view(b.weights, r.name, offset, n)};
-    const std::string grad = r.name + ".grad";
-    s.grad = b.grads == kNone ? d.tensor(grad, n, plan.multiplied(), Category::grads)
-                              : d.view(b.grads, grad, offset, n);
-    if (d.rules().half_grads == HalfGrads::kept && plan.grads == Dtype::fp32 &&
-        bits_of(plan.compute) < 32) {
-      s.half_grad = d.static_slot(r.name + ".half_grad", n, plan.multiplied(), Category::grads);
-      d.slot(s.half_grad).param = param;
-    }
-    for (const SlotId part : {s.weight, s.grad}) {
-      d.slot(part).param = param;
-      d.slot(part).layer = r.param.layer;
-    }
-    slots_[id] = s;
+    ParameterSlots s{.weight = d.view(b.weights, r.name, offset + (r.frozen ? 0 : b.frozen), n)};
+    d.slot(s.weight).param = param;
+    d.slot(s.weight).layer = r.param.layer;
     offset_[id] = offset;
+    if (!r.frozen) make_gradient(d, b, id, s);
+    slots_[id] = s;
     offset += n;
   }
-  b.filled = offset;
+  b.filled = trained;
+}
+
+void ChunkParameters::make_gradient(RoleDraft& d, const Bucket& b, ParameterId id,
+                                    ParameterSlots& s) {
+  const ResolvedPlan& plan = d.plan();
+  const std::int64_t n = d.slot(s.weight).elements;
+  const std::string grad = requests_[id].name + ".grad";
+  s.grad = b.grads == kNone ? d.tensor(grad, n, plan.multiplied(), Category::grads)
+                            : d.view(b.grads, grad, offset_[id], n);
+  if (d.rules().half_grads == HalfGrads::kept && plan.grads == Dtype::fp32 &&
+      bits_of(plan.compute) < 32) {
+    s.half_grad =
+        d.static_slot(requests_[id].name + ".half_grad", n, plan.multiplied(), Category::grads);
+    d.slot(s.half_grad).param = d.slot(s.weight).param;
+  }
+  d.slot(s.grad).param = d.slot(s.weight).param;
+  d.slot(s.grad).layer = requests_[id].param.layer;
 }
 
 std::uint16_t ChunkParameters::gradient_attr(const RoleDraft& d, ParameterId id) const {

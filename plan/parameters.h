@@ -9,6 +9,7 @@
 // word embedding has a bucket of its own, so that both its copies are sharded alike. Where weights
 // are sharded, buckets are units (plan/sharded_units.h).
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ struct ParameterRequest {
   int contributions = 1;  // gradient kernels per backward pass that add to it
   bool partial_over_tp =
       false;  // replicated, but each tp rank sees other tokens: needs a sum over tp
+  bool adapter = false;
+  bool frozen = false;  // filled by `declare`: not an adapter where adapters are trained
 };
 
 /// A matrix product that makes a weight gradient, put off to a segment of its own.
@@ -46,6 +49,7 @@ struct DeferredWeightGrad {
 
 class ChunkParameters {
  public:
+  explicit ChunkParameters(const RoleDraft& draft) : adapters_only_(draft.plan().lora) {}
   ParameterId declare(ParameterRequest request);
   /// Creates buffers, buckets and views. Called once, after all declarations.
   void lay_out(RoleDraft& draft, bool one_bucket);
@@ -55,6 +59,11 @@ class ChunkParameters {
   QuantizedOperand& quantized(ParameterId id) { return quantized_[id]; }
   const ParameterRequest& request(ParameterId id) const { return requests_[id]; }
   std::size_t size() const { return requests_.size(); }
+  /// Parameters that the optimizer updates.
+  std::size_t trained() const {
+    return static_cast<std::size_t>(std::count_if(
+        requests_.begin(), requests_.end(), [](const ParameterRequest& r) { return !r.frozen; }));
+  }
   std::vector<Bucket>& buckets() { return buckets_; }
   const std::vector<Bucket>& buckets() const { return buckets_; }
 
@@ -82,13 +91,20 @@ class ChunkParameters {
 
  private:
   void lay_out_units(RoleDraft& draft);
-  void lay_out_buckets(RoleDraft& draft, bool one_bucket, bool parted);
+  struct Kept {
+    bool parted = false, frozen = false;
+  };
+  void lay_out_buckets(RoleDraft& draft, bool one_bucket, const Kept& kept);
+  void make_weights(RoleDraft& draft, Bucket& bucket, const std::string& suffix);
+  void make_events(RoleDraft& draft, Bucket& bucket, const std::string& suffix);
   void make_bucket(RoleDraft& draft, const std::vector<ParameterId>& members, int key);
   void make_buffers(RoleDraft& draft, Bucket& bucket, const std::string& suffix);
   void make_states(RoleDraft& draft, Bucket& bucket, const std::string& suffix);
   void make_views(RoleDraft& draft, Bucket& bucket);
+  void make_gradient(RoleDraft& draft, const Bucket& bucket, ParameterId id, ParameterSlots& slots);
   void bucket_ready(RoleDraft& draft, std::size_t index);
 
+  bool adapters_only_;
   std::vector<ParameterRequest> requests_;
   std::vector<ParameterSlots> slots_;
   std::vector<QuantizedOperand> quantized_;

@@ -10,6 +10,7 @@
 #include "plan/resolve_context.h"
 #include "plan/resolve_experts.h"
 #include "plan/resolve_latent.h"
+#include "plan/resolve_lora.h"
 #include "plan/resolve_offload.h"
 #include "plan/resolve_overlap.h"
 #include "plan/resolve_quantization.h"
@@ -316,6 +317,7 @@ ResolvedScenario resolve(const Scenario& asked) {
   resolve_overlap(s, out.rules, r, p, preset);
   resolve_context(s, r, p, preset);
   check_latent(s, out.rules, r, p);
+  resolve_lora(s, out.rules, r, p);
   resolve_offload(out, r, preset);
   const std::int64_t multiple = std::max<std::int64_t>(1, out.rules.vocab_multiple) * p.tp;
   const std::int64_t padded = (s.model.vocab + multiple - 1) / multiple * multiple;

@@ -1,9 +1,11 @@
 #pragma once
 // A resolved scenario: every key has a value, and each value says where it came from.
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/architectures/adapters.h"
 #include "plan/frameworks/framework.h"
 #include "plan/schedules/placement.h"
 #include "scenarios/scenario.h"
@@ -53,6 +55,7 @@ struct ResolvedPlan {
   bool transposed_operands = false;  // such products read both operands along the inner dimension
   bool loss_scaling = false;
   OptimizerKind optimizer = OptimizerKind::adamw;
+  std::optional<LoraShape> lora;  // adapters are trained, all else is frozen
   AttentionKind attention = AttentionKind::flash;
   AttentionKernel attention_kernel = AttentionKernel::flash2;
   NormKernel norm_kernel = NormKernel::fused;

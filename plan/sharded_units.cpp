@@ -121,8 +121,7 @@ void ShardedUnits::enter_unit(std::size_t unit) {
   const auto at = std::find(s_.forward_order.begin(), s_.forward_order.end(), unit);
   const auto before = at - s_.forward_order.begin();
   for (std::ptrdiff_t n = 1; n <= d_.plan().prefetch && n <= before; ++n) prefetch(*(at - n));
-  if (d_.plan().accumulates_whole()) {
-    Bucket& b = parameters_.buckets()[unit];
+  if (Bucket& b = parameters_.buckets()[unit]; d_.plan().accumulates_whole() && b.trained()) {
     d_.take(b.grads, When::first_micro_batch);
     d_.kernel({.kernel = Kernel::zero,
                .dims = {b.elements},
@@ -143,12 +142,33 @@ void ShardedUnits::leave(int part) {
   for (const std::size_t unit : units) leave_unit(unit);
 }
 
+void ShardedUnits::pass_by(int part) {
+  if (!active()) return;
+  for (const std::size_t unit : units_of(part)) {
+    if (!s_.units[unit].whole && !s_.units[unit].issued) continue;
+    enter_unit(unit);
+    leave_unit(unit);
+  }
+}
+
+/// From what ranks nearby kept of the whole unit, in its order.
+bool ShardedUnits::gathers_kept(const Bucket& b) const {
+  return b.kept_part != kNone && !s_.forward;
+}
+
+bool ShardedUnits::read_in_backward(const Bucket& b) const {
+  return !d_.plan().lora || b.key != kEmbeddingUnit;
+}
+
 void ShardedUnits::leave_unit(std::size_t unit) {
   if (++s_.units[unit].left < s_.units[unit].parts) return;
   s_.units[unit].left = 0;
   s_.units[unit].entered = false;
   if (s_.forward) {
-    s_.forward_order.push_back(unit);
+    // fully_shard gathers ahead in backward what it left in forward, read there or not.
+    const bool ahead = d_.rules().units.unshard == UnshardKind::copied_out;
+    if (ahead || stays(unit) || read_in_backward(parameters_.buckets()[unit]))
+      s_.forward_order.push_back(unit);
     if (stays(unit)) return;
     keep_part(unit);
     release(unit, When::always);
@@ -176,61 +196,103 @@ void ShardedUnits::issue(std::size_t unit) {
   const Stream stream = gather_stream();
   SlotId whole = b.weights;
   if (d_.rules().units.unshard == UnshardKind::copied_out) {
-    whole = u.buffer = d_.tensor_of(stream, "gather_output", b.elements, d_.plan().multiplied(),
-                                    Category::comm_buffers);
+    whole = u.buffer = d_.tensor_of(stream, "gather_output", b.whole_elements(),
+                                    d_.plan().multiplied(), Category::comm_buffers);
   } else {
     d_.take(b.weights, when);
   }
-  const bool from_kept = b.kept_part != kNone && !s_.forward;
-  const int ways = from_kept ? d_.plan().reshard_after_forward : b.ways;
-  SlotId source = from_kept ? b.kept_part : b.weight_shard;
+  const bool from_kept = gathers_kept(b);
   if (from_kept && u.kept != kNone) d_.wait(u.kept, stream);
-  const bool casts = d_.slot(source).dtype != d_.slot(whole).dtype;
-  SlotId own = source;
-  if (d_.slot(source).host && !casts) {
-    own = d_.dp_part(whole, "own_part", ways, b.step);
-    fetch(source, own, when);
-  } else if (casts || whole == u.buffer || ways == 1) {
-    own = d_.dp_part(whole, "own_part", ways, b.step);
-    if (d_.slot(source).host) {
-      const SlotId fetched = d_.tensor_of(stream, "fetched", d_.slot(source).elements,
-                                          d_.slot(source).dtype, Category::comm_buffers);
-      fetch(source, fetched, when);
-      source = fetched;
-    }
-    d_.kernel({.kernel = casts ? Kernel::cast : Kernel::copy,
-               .dims = {b.elements / ways},
-               .module = b.module,
-               .stream = stream,
-               .when = when},
-              {source}, {own});
+  if (from_kept) {
+    gather(unit, {b.kept_part, whole, d_.plan().reshard_after_forward, "dp_part"});
+  } else if (b.frozen > 0 && b.trained()) {
+    gather_parts(unit);
+  } else {
+    gather(unit, {b.trained() ? b.weight_shard : b.frozen_shard, whole, b.ways, shard_comm(d_, b)});
   }
-  if (ways > 1)
-    d_.collective({.collective = Collective::all_gather,
-                   .reduce = ReduceOp::none,
-                   .comm = d_.comm(from_kept ? "dp_part" : shard_comm(d_, b)),
-                   .stream = stream,
-                   .module = b.module,
-                   .when = when},
-                  own, whole, b.elements);
   if (stream != Stream::compute) d_.record(b.gathered, stream, when);
 }
 
-/// A shard's copy from the host, in front of its gather and on its stream.
-void ShardedUnits::fetch(SlotId shard, SlotId to, When when) {
+/// In the type of what is gathered.
+void ShardedUnits::copy_to(std::size_t unit, SlotId from, SlotId to) {
+  const bool casts = d_.slot(from).dtype != d_.slot(to).dtype;
+  d_.kernel({.kernel = casts ? Kernel::cast : Kernel::copy,
+             .dims = {d_.slot(to).elements},
+             .module = parameters_.buckets()[unit].module,
+             .stream = gather_stream(),
+             .when = gather_when(unit)},
+            {from}, {to});
+}
+
+void ShardedUnits::gather(std::size_t unit, const Gathering& g) {
+  const Bucket& b = parameters_.buckets()[unit];
+  const bool casts = d_.slot(g.source).dtype != d_.slot(g.whole).dtype;
+  const bool host = d_.slot(g.source).host;
+  SlotId own = g.source;
+  if (host || casts || g.whole == s_.units[unit].buffer || g.ways == 1)
+    own = d_.dp_part(g.whole, "own_part", g.ways, b.step);
+  if (host) {
+    fetch(unit, g.source, own);
+  } else if (own != g.source) {
+    copy_to(unit, g.source, own);
+  }
+  if (g.ways > 1)
+    d_.collective({.collective = Collective::all_gather,
+                   .reduce = ReduceOp::none,
+                   .comm = d_.comm(g.comm),
+                   .stream = gather_stream(),
+                   .module = b.module,
+                   .when = gather_when(unit)},
+                  own, g.whole, d_.slot(g.whole).elements);
+}
+
+/// What is frozen and what is trained: one gather into a buffer, where each rank's parts of both
+/// lie side by side; in place one of each.
+void ShardedUnits::gather_parts(std::size_t unit) {
+  const Bucket& b = parameters_.buckets()[unit];
+  const SlotId buffer = s_.units[unit].buffer;
+  if (buffer == kNone) {
+    for (const SlotId shard : {b.frozen_shard, b.weight_shard})
+      gather(unit, {shard, d_.slot(shard).shard_of, b.ways, shard_comm(d_, b)});
+    return;
+  }
+  const SlotId own = d_.dp_part(buffer, "own_part", b.ways, b.step);
+  std::int64_t offset = 0;
+  for (const SlotId shard : {b.frozen_shard, b.weight_shard}) {
+    const std::int64_t n = d_.slot(shard).elements;
+    copy_to(unit, shard, d_.view(own, "own_shard", offset, n));
+    offset += n;
+  }
+  d_.collective({.collective = Collective::all_gather,
+                 .reduce = ReduceOp::none,
+                 .comm = d_.comm(shard_comm(d_, b)),
+                 .stream = gather_stream(),
+                 .module = b.module,
+                 .when = gather_when(unit)},
+                own, buffer, b.whole_elements());
+}
+
+/// A shard's copy from the host, in front of its gather and on its stream; then in the type of what
+/// is gathered.
+void ShardedUnits::fetch(std::size_t unit, SlotId shard, SlotId to) {
+  const bool casts = d_.slot(shard).dtype != d_.slot(to).dtype;
+  const SlotId fetched = !casts ? to
+                                : d_.tensor_of(gather_stream(), "fetched", d_.slot(shard).elements,
+                                               d_.slot(shard).dtype, Category::comm_buffers);
   d_.kernel({.kernel = Kernel::to_device,
              .dims = {d_.slot(shard).elements},
              .module = Module::offload,
              .stream = gather_stream(),
-             .when = when},
-            {shard}, {to});
+             .when = gather_when(unit)},
+            {shard}, {fetched});
+  if (casts) copy_to(unit, fetched, to);
 }
 
 void ShardedUnits::await(std::size_t unit) {
   const Bucket& b = parameters_.buckets()[unit];
   const DraftScope scope(d_, Phase::param_sync, layer_of(b));
   OperandList read;  // by the gather: the shards stay, what was kept from forward does not
-  if (b.kept_part != kNone && !s_.forward) read.push_back(b.kept_part);
+  if (gathers_kept(b)) read.push_back(b.kept_part);
   if (gather_stream() != Stream::compute)
     d_.wait(b.gathered, Stream::compute, read, gather_when(unit));
   if (s_.units[unit].buffer != kNone) copy_out(unit);
@@ -243,8 +305,13 @@ void ShardedUnits::copy_out(std::size_t unit) {
   const When when = gather_when(unit);
   if (s_.copied_last) free_buffer(*std::exchange(s_.copied_last, std::nullopt));
   d_.take(b.weights, when);
-  d_.kernel({.kernel = Kernel::copy, .dims = {b.elements}, .module = b.module, .when = when},
-            {u.buffer}, {b.weights});
+  if (b.frozen > 0 && b.trained() && !gathers_kept(b)) {
+    copy_parts_out(unit);
+  } else {
+    d_.kernel(
+        {.kernel = Kernel::copy, .dims = {b.whole_elements()}, .module = b.module, .when = when},
+        {u.buffer}, {b.weights});
+  }
   u.copied = d_.event("copied_out", false);
   if (gather_stream() != Stream::compute) d_.record(u.copied, Stream::compute, when);
   // In forward the buffer stays until the next unit's copy, so that its gather overlaps this one's
@@ -253,6 +320,25 @@ void ShardedUnits::copy_out(std::size_t unit) {
     s_.copied_last = unit;
   } else {
     free_buffer(unit);
+  }
+}
+
+/// One kernel (split_with_sizes_copy), which writes what is frozen and what is trained.
+void ShardedUnits::copy_parts_out(std::size_t unit) {
+  const Bucket& b = parameters_.buckets()[unit];
+  const SlotId buffer = s_.units[unit].buffer;
+  std::int64_t offset = 0;
+  for (const SlotId shard : {b.frozen_shard, b.weight_shard}) {
+    const std::int64_t n = d_.slot(shard).elements;
+    const SlotId part = d_.slot(shard).shard_of;
+    d_.kernel({.kernel = Kernel::columns_to_blocks,
+               .dims = {b.ways, b.whole_elements() / b.ways, n, offset, 1},
+               .module = b.module,
+               .launches = offset == 0 ? 1 : 0,
+               .when = gather_when(unit),
+               .extra_bytes = d_.slot(part).bytes() - d_.slot(buffer).bytes()},
+              {buffer}, {part});
+    offset += n;
   }
 }
 
@@ -268,7 +354,7 @@ void ShardedUnits::keep_part(std::size_t unit) {
   const int ways = d_.plan().reshard_after_forward;
   if (ways <= 1) return;
   Bucket& b = parameters_.buckets()[unit];
-  const std::int64_t n = b.elements / ways;
+  const std::int64_t n = b.whole_elements() / ways;
   b.kept_part = d_.tensor("kept_part", n, d_.plan().multiplied(), Category::unsharded);
   const SlotId own = d_.dp_part(b.weights, "own_part", ways);
   d_.kernel({.kernel = Kernel::copy, .dims = {n}, .module = b.module}, {own}, {b.kept_part});
@@ -319,13 +405,16 @@ When ShardedUnits::reduce_when() const {
 void ShardedUnits::reduce(std::size_t unit) {
   const When when = reduce_when();
   Bucket& b = parameters_.buckets()[unit];
+  if (!b.trained()) return;
   if (s_.in_flight) await_reduction(d_, parameters_.buckets()[*s_.in_flight], {.when = when});
   const DraftScope scope(d_, Phase::grad_sync, layer_of(b));
   OperandList grads;
   if (b.grads != kNone) {
     grads.push_back(d_.view(b.grads, "whole_grads", 0, b.filled));
   } else {
-    for (const ParameterId id : b.parameters) grads.push_back(parameters_.slots(id).grad);
+    for (const ParameterId id : b.parameters) {
+      if (!parameters_.request(id).frozen) grads.push_back(parameters_.slots(id).grad);
+    }
   }
   b.reduce_input = d_.tensor("reduce_input", b.elements, d_.plan().grads, Category::comm_buffers);
   d_.kernel({.kernel = Kernel::pack, .dims = {b.elements}, .module = b.module, .when = when}, grads,

@@ -41,6 +41,8 @@ class ShardedUnits {
   /// Before and after the ops of a part.
   void enter(int part);
   void leave(int part);
+  /// In backward, in place of a part that has none: lets go what was kept or gathered ahead of it.
+  void pass_by(int part);
   /// Of pipeline stages, behind the last backward: units are let go and reduced, the last first.
   void reduce_whole_gradients();
 
@@ -80,10 +82,22 @@ class ShardedUnits {
   Stream gather_stream() const;
   std::size_t ahead_in_forward() const;
   void order(Stream from, Stream to, When when);
+  /// Whether its weights are read again in backward: those of a frozen embedding are not.
+  bool read_in_backward(const Bucket& bucket) const;
+  bool gathers_kept(const Bucket& bucket) const;
   void issue(std::size_t unit);
-  void fetch(SlotId shard, SlotId to, When when);
+  struct Gathering {
+    SlotId source = kNone, whole = kNone;
+    int ways = 1;
+    const char* comm = "";
+  };
+  void gather(std::size_t unit, const Gathering& gathering);
+  void gather_parts(std::size_t unit);
+  void copy_to(std::size_t unit, SlotId from, SlotId to);
+  void fetch(std::size_t unit, SlotId shard, SlotId to);
   void await(std::size_t unit);
   void copy_out(std::size_t unit);
+  void copy_parts_out(std::size_t unit);
   void free_buffer(std::size_t unit);
   void prefetch(std::size_t unit);
   void keep_part(std::size_t unit);

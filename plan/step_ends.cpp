@@ -78,6 +78,7 @@ void sum_over_copies(RoleDraft& d, ChunkList& chunks) {
   });
   for (ChunkDraft* chunk : in_order) {
     for (const Bucket& b : chunk->parameters().buckets()) {
+      if (!b.trained()) continue;
       d.collective({.reduce = ReduceOp::sum, .comm = comm, .module = Module::optimizer},
                    b.grad_shard, b.grad_shard, d.slot(b.grad_shard).elements);
     }
@@ -139,10 +140,13 @@ void update(RoleDraft& d, const Bucket& b, SlotId grad, SlotId coefficient) {
   }
 }
 
+/// That is trained.
 template <class Body>
 void for_each_bucket(ChunkList& chunks, Body body) {
   for (const auto& chunk : chunks) {
-    for (Bucket& b : chunk->parameters().buckets()) body(b);
+    for (Bucket& b : chunk->parameters().buckets()) {
+      if (b.trained()) body(b);
+    }
   }
 }
 
@@ -211,6 +215,7 @@ SegmentDraft draft_step_begin(RoleDraft& d, ChunkList& chunks, const StepScalars
   for (const auto& chunk : chunks) {  // in order of use: the last bucket holds the first layers
     std::vector<Bucket>& buckets = chunk->parameters().buckets();
     for (std::size_t i = buckets.size(); i-- > 0;) {
+      if (!buckets[i].trained()) continue;
       gather_weights(d, buckets[i], Stream::dp);
       d.record(buckets[i].gathered, Stream::dp);
     }
@@ -256,7 +261,7 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
   d.segment = &s;
   d.phase = Phase::optimizer;
   std::size_t tensors = 0;
-  for (const auto& chunk : chunks) tensors += chunk->parameters().size();
+  for (const auto& chunk : chunks) tensors += chunk->parameters().trained();
   d.host_work(HostItem::eager_op, d.rules().host_ops_per_parameter * static_cast<int>(tensors));
   const bool clips = d.rules().clip_scales_gradients;
   std::vector<SlotId> grads;

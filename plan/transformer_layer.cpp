@@ -29,6 +29,7 @@ Linear TransformerLayer::qkv() const {
           .in = z_.hidden,
           .out = z_.qkv,
           .module = Module::attention,
+          .frozen = frozen_,
           .quantized = quantized_,
           .overlapped = d_.plan().overlap_tp};
 }
@@ -37,6 +38,7 @@ Linear TransformerLayer::o() const {
           .in = z_.query,
           .out = z_.hidden,
           .module = Module::attention,
+          .frozen = frozen_,
           .quantized = quantized_,
           .overlapped = d_.plan().overlap_tp};
 }
@@ -48,6 +50,7 @@ Linear TransformerLayer::fc1() const {
           .out = z_.fc1,
           .module = Module::mlp,
           .parts = d_.model().gated() && d_.rules().split_gated_linear ? 2 : 1,
+          .frozen = frozen_,
           .quantized = quantized_,
           .overlapped = d_.plan().overlap_tp};
 }
@@ -56,6 +59,7 @@ Linear TransformerLayer::fc2() const {
           .in = z_.ffn,
           .out = z_.hidden,
           .module = Module::mlp,
+          .frozen = frozen_,
           .quantized = quantized_,
           .overlapped = d_.plan().overlap_tp};
 }
@@ -85,6 +89,9 @@ TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters
       selected && p.recomputes(moe ? RecomputeModule::moe_activation : RecomputeModule::activation);
   recompute_shared_ = selected && moe && p.recomputes(RecomputeModule::shared_experts);
   recompute_up_ = selected && latent_ && p.recomputes(RecomputeModule::mla_up_proj);
+  frozen_ = p.lora.has_value();
+  const bool asked = full_recompute_ && d_.rules().checkpoints_need_input_grad;
+  input_needs_grad_ = !place.input_is_constant || asked;
 }
 
 void TransformerLayer::declare_parameters() {
@@ -131,6 +138,9 @@ void TransformerLayer::declare_parameters() {
   if (m.bias) p_.fc1_bias = declare("fc1.bias", fc1_rows, 1, 0, fc1_blocks, Init::zeros);
   p_.fc2_weight = declare("fc2.weight", h, f, 1, {f}, Init::normal);
   if (m.bias) p_.fc2_bias = declare("fc2.bias", h, 1, -1, {}, Init::zeros);
+  if (frozen_)
+    adapters_ =
+        make_adapters(d_, params_, layer_, {.qkv = qkv(), .o = o(), .fc1 = fc1(), .fc2 = fc2()});
 }
 
 SlotId TransformerLayer::forward(SlotId input) {
@@ -167,6 +177,7 @@ void TransformerLayer::forward_qkv() {
   }
   t_.qkv_input = column_input(d_, z_, qkv(), t_.norm1, MadeBy::norm);
   t_.qkv = linear_forward(d_, params_, qkv(), t_.qkv_input, "qkv");
+  if (adapters_.qkv) t_.qkv = adapters_.qkv->forward(t_.qkv_input.full, t_.qkv);
   if (head_norms_) t_.qkv = head_norms_->forward(t_.qkv);
   if (d_.model().position == PositionKind::rope) {
     d_.kernel({.kernel = Kernel::rope_fwd,
@@ -194,13 +205,15 @@ void TransformerLayer::forward_qkv() {
 /// (Ts, h)
 SlotId TransformerLayer::attention_output() {
   t_.o_input = row_input(d_, o(), t_.context, MadeBy::other);
-  return row_forward(d_, params_, z_, o(), {.input = t_.o_input, .name = "o"});
+  const SlotId y = row_forward(d_, params_, z_, o(), {.input = t_.o_input, .name = "o"});
+  return adapters_.o ? adapters_.o->forward(t_.o_input.full, y) : y;
 }
 
 /// (Ts, h)
 SlotId TransformerLayer::mlp_output() {
   t_.fc2_input = row_input(d_, fc2(), t_.activation, MadeBy::elementwise);
-  return row_forward(d_, params_, z_, fc2(), {.input = t_.fc2_input, .name = "fc2"});
+  const SlotId y = row_forward(d_, params_, z_, fc2(), {.input = t_.fc2_input, .name = "fc2"});
+  return adapters_.fc2 ? adapters_.fc2->forward(t_.fc2_input.full, y) : y;
 }
 
 void TransformerLayer::forward_attention_output() {
@@ -230,6 +243,7 @@ void TransformerLayer::forward_mlp_norm() {
 void TransformerLayer::forward_mlp_in() {
   t_.fc1_input = column_input(d_, z_, fc1(), t_.norm2, MadeBy::norm);
   t_.fc1 = linear_forward(d_, params_, fc1(), t_.fc1_input, "fc1");
+  if (adapters_.fc1) t_.fc1 = adapters_.fc1->forward(t_.fc1_input.full, t_.fc1);
 }
 
 void TransformerLayer::forward_activation() {
@@ -299,8 +313,11 @@ SlotId TransformerLayer::backward(SlotId dy) {
   d_.host_work(HostItem::module_call, d_.rules().host_layer.backward_calls);
   d_.host_work(HostItem::eager_op, d_.rules().host_layer.backward_ops);
   const SlotId d_residual1 = backward_mlp(dy);
-  if (!full_recompute_) recompute_before_attention();
-  const SlotId dx = backward_attention(d_residual1);
+  SlotId dx = kNone;
+  if (d_residual1 != kNone) {
+    if (!full_recompute_) recompute_before_attention();
+    dx = backward_attention(d_residual1);
+  }
   d_.layer = -1;
   return dx;
 }
@@ -329,6 +346,7 @@ SlotId TransformerLayer::backward_mlp(SlotId dy) {
   const SlotId branch = residual_backward(
       d_, params_, {.output_grad = dy, .mask = t_.mask2, .bias = p_.fc2_bias, .site = 2});
   const SlotId dnorm = experts_ ? experts_->backward(branch, t_.norm2) : backward_dense(branch);
+  if (dnorm == kNone) return kNone;
   return norm_backward(d_, params_,
                        {.output_grad = dnorm,
                         .input = t_.residual1,
@@ -340,20 +358,25 @@ SlotId TransformerLayer::backward_mlp(SlotId dy) {
 }
 
 SlotId TransformerLayer::backward_dense(SlotId branch) {
-  const SlotId dact =
-      row_backward(d_, params_, z_, fc2(), {.output_grad = branch, .input = t_.fc2_input});
+  const SlotId dact = adapted_row_backward(
+      d_, params_, z_, fc2(),
+      {.adapter = adapters_.fc2.get(), .frozen = {.output_grad = branch, .input = t_.fc2_input}});
   const SlotId dfc1 =
       activation_backward(d_, z_, {.output_grad = dact, .fc1 = t_.fc1, .silu = t_.silu});
-  return column_backward(
+  const bool goes_on = input_needs_grad_ || adapters_.qkv != nullptr;
+  return adapted_column_backward(
       d_, params_, z_, fc1(),
-      {.output_grad = dfc1, .input = t_.fc1_input, .grad_made_by = MadeBy::elementwise});
+      {.adapter = adapters_.fc1.get(),
+       .frozen = {.output_grad = dfc1, .input = t_.fc1_input, .grad_made_by = MadeBy::elementwise},
+       .input_needs_grad = goes_on});
 }
 
 SlotId TransformerLayer::backward_attention(SlotId dy) {
   const SlotId branch = residual_backward(
       d_, params_, {.output_grad = dy, .mask = t_.mask1, .bias = p_.o_bias, .site = 1});
-  const SlotId dcontext =
-      row_backward(d_, params_, z_, o(), {.output_grad = branch, .input = t_.o_input});
+  const SlotId dcontext = adapted_row_backward(
+      d_, params_, z_, o(),
+      {.adapter = adapters_.o.get(), .frozen = {.output_grad = branch, .input = t_.o_input}});
   // The output projection keeps its input, so the core runs again only for its own backward
   // (2205.05198, section 5: 34 s b h / t bytes stay).
   if (!recompute_attention_ && !full_recompute_) {
@@ -370,8 +393,12 @@ SlotId TransformerLayer::backward_attention(SlotId dy) {
   const SlotId dnorm =
       latent_
           ? latent_->backward(dqkv)
-          : column_backward(d_, params_, z_, qkv(),
-                            {.output_grad = dqkv, .input = t_.qkv_input, .grad_made_by = made_by});
+          : adapted_column_backward(
+                d_, params_, z_, qkv(),
+                {.adapter = adapters_.qkv.get(),
+                 .frozen = {.output_grad = dqkv, .input = t_.qkv_input, .grad_made_by = made_by},
+                 .input_needs_grad = input_needs_grad_});
+  if (dnorm == kNone) return kNone;
   return norm_backward(d_, params_,
                        {.output_grad = dnorm,
                         .input = t_.input,

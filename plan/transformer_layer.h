@@ -13,6 +13,7 @@
 #include "plan/expert_mlp.h"
 #include "plan/head_norm.h"
 #include "plan/latent_attention.h"
+#include "plan/layer_adapters.h"
 #include "plan/layer_sizes.h"
 #include "plan/parallel_linear.h"
 #include "plan/parameters.h"
@@ -48,9 +49,10 @@ struct LayerTensors {
 };
 
 struct LayerPlace {
-  int layer = 0;                 // global
-  int index_in_stage = 0;        // over the role's chunks, for `recompute.layers`
-  std::optional<int> like = {};  // the model's layer whose kind it is, when it follows them
+  int layer = 0;                   // global
+  int index_in_stage = 0;          // over the role's chunks, for `recompute.layers`
+  std::optional<int> like = {};    // the model's layer whose kind it is, when it follows them
+  bool input_is_constant = false;  // nothing before it is trained
 };
 
 class TransformerLayer {
@@ -61,7 +63,7 @@ class TransformerLayer {
   /// Emits forward from `input` (Ts, h); returns the output slot.
   SlotId forward(SlotId input);
   /// Emits what this layer recomputes, then backward from the gradient of the output; returns the
-  /// gradient of the input.
+  /// gradient of the input, kNone where it needs none.
   SlotId backward(SlotId output_grad);
   int number() const { return layer_; }
   /// Whether its products are in the narrow compute type.
@@ -114,6 +116,9 @@ class TransformerLayer {
   std::optional<HeadNorms> head_norms_;
   std::optional<LatentAttention> latent_;  // in place of the qkv product
   std::optional<ExpertMlp> experts_;       // in place of the MLP
+  LayerAdapters adapters_;
+  bool frozen_ = false;           // all but adapters
+  bool input_needs_grad_ = true;  // else backward ends at the last of them
   LayerParameters p_;
   LayerTensors t_;
 };

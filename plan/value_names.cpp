@@ -42,6 +42,9 @@ std::string value_name(RecomputeModule v) {
                                     "moe_activation", "shared_experts", "mla_up_proj"};
   return kNames[static_cast<int>(v)];
 }
+std::string value_name(LoraModule v) {
+  return v == LoraModule::attention ? "attention" : "mlp";
+}
 std::string value_name(const RecomputeLayers& v) {
   switch (v.kind) {
     case RecomputeLayers::Kind::all:

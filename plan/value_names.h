@@ -19,6 +19,7 @@ std::string value_name(ScheduleKind v);
 std::string value_name(ShardingKind v);
 std::string value_name(RecomputeKind v);
 std::string value_name(RecomputeModule v);
+std::string value_name(LoraModule v);
 std::string value_name(const RecomputeLayers& v);
 std::string value_name(OptimizerKind v);
 std::string value_name(ScalingRecipe v);

@@ -32,6 +32,13 @@ std::string plan_text(const ResolvedPlan& p) {
     text += ", recompute " + (p.recompute == RecomputeKind::full ? std::string("full")
                                                                  : value_name(p.recompute_modules));
   }
+  if (p.lora) {
+    const bool both = p.lora->attention && p.lora->mlp;
+    text += fmt::format(", lora {} on {}", p.lora->rank,
+                        both                ? "attention and mlp"
+                        : p.lora->attention ? "attention"
+                                            : "mlp");
+  }
   return text + fmt::format(", {} with {} grads, {} attention", value_name(p.compute),
                             value_name(p.grads),
                             p.attention == AttentionKind::flash ? value_name(p.attention_kernel)

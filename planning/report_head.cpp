@@ -1,5 +1,6 @@
 #include "planning/report_head.h"
 
+#include "models/architectures/adapters.h"
 #include "models/architectures/parameters.h"
 #include "planning/plan_lines.h"
 #include "report/bottleneck.h"
@@ -14,6 +15,10 @@ StepReport report_head(const Lowered& lowered) {
   report.parameters = count_parameters(s.model).total();
   if (s.model.position == PositionKind::learned && s.batch.sequence > s.model.max_positions) {
     report.parameters += (s.batch.sequence - s.model.max_positions) * s.model.hidden;
+  }
+  if (const auto& lora = lowered.resolved.plan.lora) {
+    report.trained_parameters = adapter_parameters(s.model, *lora);
+    report.parameters += *report.trained_parameters;
   }
   report.assumptions = lowered.resolved.assumptions;
   fill_plan_lines(report, lowered.resolved);

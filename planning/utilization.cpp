@@ -36,8 +36,12 @@ void fill_utilization(StepReport& report, const ResolvedScenario& resolved, cons
   const double tokens = static_cast<double>(s.batch.global) * static_cast<double>(s.batch.sequence);
   const FlopsPerSecond peak{peak_rate(profile, resolved.plan.compute).value *
                             static_cast<double>(s.cluster.devices())};
-  const Flops model_flops = convention->per_token(s.model, query) * tokens;
-  report.flop_convention = "megatron (causal attention counted half)";
+  const auto& lora = resolved.plan.lora;
+  const Flops of_token =
+      lora ? lora_flops_per_token(s.model, *lora, query) : convention->per_token(s.model, query);
+  const Flops model_flops = of_token * tokens;
+  report.flop_convention = lora ? "lora (no weight gradients of what is frozen)"
+                                : "megatron (causal attention counted half)";
   report.mfu = flops_utilization(model_flops, {report.step_time_s}, peak);
   report.hfu = flops_utilization(executed_flops(program), {report.step_time_s}, peak);
 }

@@ -100,7 +100,7 @@ std::string step_json(const StepReport& r) {
   }
   Json sound = nullptr;
   if (r.step_time_sound_s) sound = *r.step_time_sound_s;
-  return dump({{"id", r.id},
+  Json json = {{"id", r.id},
                {"name", r.name},
                {"kind", name_of(r.kind)},
                {"model", r.model_line},
@@ -130,7 +130,9 @@ std::string step_json(const StepReport& r) {
                {"assumptions", r.assumptions},
                {"degraded", r.degraded},
                {"step_time_sound_s", std::move(sound)},
-               {"calibrate_next", r.calibrate_next}});
+               {"calibrate_next", r.calibrate_next}};
+  if (r.trained_parameters) json["trained_parameters"] = *r.trained_parameters;
+  return dump(json);
 }
 
 std::string check_json(const CheckAnswer& answer) {

@@ -102,6 +102,7 @@ struct StepReport {
   // The plan in words, for the head of the report.
   std::string model_line, cluster_line, plan_line, stack_line;
   std::int64_t parameters = 0;
+  std::optional<std::int64_t> trained_parameters;  // empty: all
 };
 
 }  // namespace windtunnel

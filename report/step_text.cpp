@@ -17,6 +17,7 @@ std::string head_text(const StepReport& r) {
   text = wrap_text(text, "");
   std::string model = r.model_line;
   if (r.parameters > 0) model += ", " + format_parameters(r.parameters) + " parameters";
+  if (r.trained_parameters) model += ", " + format_parameters(*r.trained_parameters) + " trained";
   text += wrap_text(model, "model      ");
   text += wrap_text(r.cluster_line, "cluster    ");
   text += wrap_text(r.plan_line, "plan       ");

@@ -23,7 +23,7 @@ RankParams::RankParams(const Program& program, const Role& role, const Coordinat
     std::sort(all.begin(), all.end(),
               [](const ParamRange& a, const ParamRange& b) { return a.begin < b.begin; });
   }
-  add_shards(role, at);
+  add_shards(role, at, layout);
   for_each_op(program, role, [&](const Op& op, const Call& call) {
     if (program.shapes[op.shape].kernel != Kernel::sum_squares) return;
     const SlotId gradient = program.operands(op).front();
@@ -36,14 +36,17 @@ RankParams::RankParams(const Program& program, const Role& role, const Coordinat
 }
 
 /// A shard holds what lies in its part of the whole, which may begin and end inside parameters.
-void RankParams::add_shards(const Role& role, const Coordinates& at) {
+void RankParams::add_shards(const Role& role, const Coordinates& at,
+                            const RankMemory<double>& layout) {
   for (SlotId id = 0; id < role.slots.size(); ++id) {
     const Slot& shard = role.slots[id];
     if (shard.shard_of == kNone) continue;
+    const MemoryRange whole = layout.resolve(shard.shard_of, -1);
     const std::int64_t part = role.slots[shard.shard_of].elements / dp_ways(program_->mesh, shard);
-    const std::int64_t begin = part * dp_place(program_->mesh, at, shard) + shard.offset;
+    const std::int64_t begin =
+        whole.begin + part * dp_place(program_->mesh, at, shard) + shard.offset;
     std::vector<ParamRange>& own = ranges_[id];
-    for (const ParamRange& r : ranges(shard.shard_of)) {
+    for (const ParamRange& r : ranges(whole.root)) {
       const std::int64_t from = std::max(r.begin, begin);
       const std::int64_t to = std::min(r.end, begin + shard.elements);
       if (from >= to) continue;

@@ -53,7 +53,7 @@ class RankParams {
  private:
   const Program* program_;
   int tp_rank_;
-  void add_shards(const Role& role, const Coordinates& at);
+  void add_shards(const Role& role, const Coordinates& at, const RankMemory<double>& layout);
 
   std::unordered_map<SlotId, MemoryRange> updates_;  // gradient -> the weights updated with it
   std::unordered_map<SlotId, MemoryRange> normed_;   // gradients whose squares are summed

@@ -40,6 +40,7 @@ std::vector<KeySection> format_words() {
       words("plan.sharding.kind", kShardingWords),
       words("plan.recompute.kind", kRecomputeWords),
       words("plan.recompute.modules", kRecomputeModuleWords),
+      words("plan.lora.modules", kLoraModuleWords),
       words("plan.precision.compute", kComputeWords),
       words("plan.precision.params", kStorageWords),
       words("plan.precision.grads", kStorageWords),

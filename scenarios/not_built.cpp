@@ -71,8 +71,6 @@ constexpr Rule kRules[] = {
        return one_of(s.plan.optimizer, {OptimizerKind::muon}, kOptimizerWords);
      },
      "adamw, sgd and adam8bit are; muon's products need whole matrices, which buckets cut"},
-    {"plan.lora", [](const Scenario& s) { return given(s.plan.lora.has_value(), "adapters"); },
-     "lora: none"},
     {"workload.kind", [](const Scenario& s) { return given(s.workload.inference, "inference"); },
      "kind: training"},
 };

@@ -183,9 +183,12 @@ struct OffloadPart {
   std::optional<bool> overlap;
 };
 
+enum class LoraModule : std::uint8_t { attention, mlp };
+
 struct Lora {
   std::int64_t rank = 0;
-  std::vector<std::string> modules;
+  std::optional<std::int64_t> alpha;               // nullopt: the rank
+  std::optional<std::vector<LoraModule>> modules;  // nullopt: all
 };
 
 struct Plan {

@@ -89,6 +89,10 @@ inline constexpr Word<RecomputeModule> kRecomputeModuleWords[] = {
     {"shared_experts", RecomputeModule::shared_experts},
     {"mla_up_proj", RecomputeModule::mla_up_proj},
 };
+inline constexpr Word<LoraModule> kLoraModuleWords[] = {
+    {"attention", LoraModule::attention},
+    {"mlp", LoraModule::mlp},
+};
 inline constexpr Word<OptimizerKind> kOptimizerWords[] = {
     {"adamw", OptimizerKind::adamw},
     {"sgd", OptimizerKind::sgd},

@@ -17,6 +17,7 @@ FrameworkRules deepspeed_rules(const Scenario& s) {
   r.bucket_per_dp = 0;
   r.clip_scales_gradients = true;
   r.fp32_grad_copy_in_step = true;
+  r.adapters_per_projection = true;  // PEFT (tuners/lora/model.py) adapts each nn.Linear
   r.host_ops_per_parameter = 2;
   // runtime/zero/offload_config.py: offload_optimizer, its ratio under stage 3 alone;
   // stage_1_and_2.py, stage3.py: gradients are copied behind their reduction, DeepSpeedCPUAdam

@@ -194,6 +194,8 @@ struct FrameworkRules {
   bool logits_gathered = false;    // the full vocabulary is gathered on every tp rank for the loss
   bool compiles_loss = true;       // a plan that compiles its layers compiles its loss
   LossGradient loss_gradient = LossGradient::in_place;
+  bool adapters_per_projection = false;      // q, k, v and gate, up have an adapter each
+  bool checkpoints_need_input_grad = false;  // a recomputed layer's input must require a gradient
   bool embedding_dropout = true;  // dropout after the embedding when the model has dropout
   KernelCounts kernels;
   // How far the step time may be off although every cost is right: what the stack does beyond these

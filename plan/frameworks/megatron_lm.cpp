@@ -61,6 +61,9 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
                .activations = stack_since(s.stack, 2025, 11)   ? ActivationsOffload::any
                               : stack_since(s.stack, 2023, 12) ? ActivationsOffload::whole_layers
                                                                : ActivationsOffload::none};
+  // Megatron-Bridge peft/recompute.py: the first recomputed layer's frozen input is made to require
+  // a gradient, without which tensor_parallel.checkpoint runs no backward.
+  r.checkpoints_need_input_grad = true;
   r.host_ops_per_parameter = 2;
   // training/arguments.py: initial_loss_scale 2^32, loss_scale_window, hysteresis.
   r.loss_scaling = {.initial_log2 = 32, .growth_interval = 1000, .hysteresis = 2};

@@ -86,6 +86,8 @@ FrameworkRules pytorch_rules(const Scenario& s) {
                .overlaps = true,
                .params = s.plan.preset != Preset::ddp,
                .optimizer_alone = false};
+  // PEFT (tuners/lora/model.py) and torchtune (modules/peft/lora.py) adapt each nn.Linear.
+  r.adapters_per_projection = true;
   r.host_ops_per_parameter = 2;
   r.compiles_loss = compiles_loss(s);
   r.loss_gradient = s.plan.tp > 1 ? LossGradient::loss_parallel : LossGradient::through_log;

@@ -53,7 +53,8 @@ std::optional<std::vector<std::string>> order(const Reading& reading, const Yaml
 
 constexpr Key<Lora> kLoraKeys[] = {
     {"rank", set<&Lora::rank, positive>},
-    {"modules", set<&Lora::modules, list_of<free_text>>},
+    {"alpha", set<&Lora::alpha, positive>},
+    {"modules", set<&Lora::modules, list_of<word<kLoraModuleWords>>>},
 };
 constexpr Key<Plan> kKernelKeys[] = {
     {"attention", set<&Plan::attention_kernel, word<kAttentionKernelWords>>},
@@ -80,7 +81,7 @@ void read_lora(Reading& reading, const YamlValue& value, Plan& into) {
   into.lora.reset();
   if (is_word(value, "none")) return;
   read_section(reading, value, kLoraKeys, into.lora.emplace());
-  require_keys(reading, value, {"rank"}, "{rank: 16, modules: [attention, mlp]}");
+  require_keys(reading, value, {"rank"}, "{rank: 16, alpha: 32, modules: [attention, mlp]}");
 }
 
 template <const auto& table>

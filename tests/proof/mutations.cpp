@@ -13,6 +13,7 @@
 #include "runtime/proof.h"
 #include "tests/proof/context_mutations.h"
 #include "tests/proof/latent_mutations.h"
+#include "tests/proof/lora_mutations.h"
 #include "tests/proof/moe_mutations.h"
 #include "tests/proof/offload_mutations.h"
 #include "tests/proof/program_edit.h"
@@ -342,7 +343,7 @@ std::span<const Mutation> mutations() {
   static const std::vector<Mutation> kAll = [] {
     std::vector<Mutation> all(kMutations.begin(), kMutations.end());
     for (const auto more : {context_mutations(), moe_mutations(), latent_mutations(),
-                            tp_overlap_mutations(), offload_mutations()}) {
+                            tp_overlap_mutations(), offload_mutations(), lora_mutations()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

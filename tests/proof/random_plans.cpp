@@ -154,6 +154,15 @@ void draw_experts(Draw& d, Scenario& s) {
   }
 }
 
+/// Adapters in a third of the plans that may have them.
+void draw_adapters(Draw& d, Scenario& s) {
+  const bool cuts = s.plan.preset == Preset::none || s.plan.preset == Preset::megatron;
+  if (s.model.moe || s.plan.overlap.tp || (s.plan.tp > 1 && !cuts) || d.below(3) > 0) return;
+  s.plan.lora = Lora{.rank = 4, .alpha = 1 + d.below(8), .modules = {}};
+  s.plan.lora->modules = d.of({std::vector{LoraModule::attention}, std::vector{LoraModule::mlp},
+                               std::vector{LoraModule::mlp, LoraModule::attention}});
+}
+
 Scenario random_scenario(std::uint64_t seed) {
   Draw d(seed);
   Scenario s = toy_gpt();
@@ -193,6 +202,7 @@ Scenario random_scenario(std::uint64_t seed) {
     s.plan.sequence_parallel = true;
     s.plan.overlap.tp = true;
   }
+  draw_adapters(d, s);
   s.cluster.devices_per_node = s.plan.tp * s.plan.pp * s.plan.cp * dp;
   s.cluster.nvlink_domain = d.coin() ? 2 : s.cluster.devices_per_node;
   return s;

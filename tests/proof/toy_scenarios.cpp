@@ -9,6 +9,7 @@
 #include "tests/proof/dense_plans.h"
 #include "tests/proof/hybrid_expert_plans.h"
 #include "tests/proof/latent_plans.h"
+#include "tests/proof/lora_plans.h"
 #include "tests/proof/moe_plans.h"
 #include "tests/proof/narrow_expert_plans.h"
 #include "tests/proof/offload_plans.h"
@@ -82,6 +83,7 @@ const std::vector<PlanCase>& plan_cases() {
     for (const PlanCase& row : narrow_expert_plans()) cases.push_back(row);
     for (const PlanCase& row : offload_plans()) cases.push_back(row);
     for (const PlanCase& row : precision_plans()) cases.push_back(row);
+    for (const PlanCase& row : lora_plans()) cases.push_back(row);
     return cases;
   }();
   return kCases;

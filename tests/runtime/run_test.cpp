@@ -60,6 +60,8 @@ const VerifiedPlan kPlans[] = {
     {"pp2_dualpipe", 2, "pp: 2, schedule: {kind: dualpipe}", kLlama},
     {"tp2_sliding_window", 2, "tp: 2", kLocal},
     {"tp2_overlap", 2, "tp: 2, sequence_parallel: true, overlap: {tp: true}"},
+    {"tp2_dp2_lora", 4, "tp: 2, dp: 2, sequence_parallel: true, lora: {rank: 4, alpha: 6}"},
+    {"dp2_fsdp_lora", 2, "dp: 2, sharding: {kind: fsdp}, lora: {rank: 4, modules: [mlp]}"},
     {"ep2_zero1", 2, "dp: 2, ep: 2, sharding: {kind: zero1}", kExperts},
     {"cp2_dp2_ep2_zero1", 4, "cp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kExperts},
     {"cp2_dp2_ep4_fsdp", 4, "cp: 2, dp: 2, ep: 4, preset: fsdp2", kExperts},

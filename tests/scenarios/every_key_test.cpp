@@ -55,6 +55,7 @@ TEST(EveryKey, IsReadIntoItsField) {
   EXPECT_EQ(s.plan.recompute.modules->size(), 2U);
   EXPECT_EQ(s.plan.precision.master, Dtype::none);
   EXPECT_EQ(s.plan.lora->rank, 16);
+  EXPECT_EQ(s.plan.lora->alpha, 32);
   EXPECT_EQ(s.plan.norm_kernel, NormKernel::eager);
   EXPECT_EQ(s.plan.overlap.pp, false);
   EXPECT_EQ(s.cluster.host.memory->value, 2e12);

@@ -27,7 +27,6 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Case{"{optimizer: muon}", "`plan.optimizer`: muon is not built yet"},
                       Case{"{precision: {compute: bf16, params: fp32}}",
                            "`plan.precision.params`: fp32 is not built yet"},
-                      Case{"{lora: {rank: 16}}", "`plan.lora`: adapters is not built yet"},
                       Case{"{precision: {compute: fp8, params: fp8}}",
                            "`plan.precision.params`: fp8 is not built yet"},
                       Case{"{precision: {compute: fp8, grads: fp8}}",
@@ -38,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(NotBuilt, WhatIsBuiltIsNotNamed) {
   const Scenario scenario = load_one(
       tiny_scenario("{cp: 1, ep: 1, sharding: {kind: fsdp, shard_degree: 4}, optimizer: sgd, "
-                    "lora: none, offload: {params: 1.0, optimizer: 1.0, activations: 0.5}, "
+                    "lora: {rank: 16}, offload: {params: 1.0, optimizer: 1.0, activations: 0.5}, "
                     "cuda_graphs: true, overlap: {tp: true}, "
                     "precision: {compute: fp32, params: fp32}}"));
   EXPECT_TRUE(scenario.not_built.empty());
