@@ -99,6 +99,9 @@ void resolve_offload(ResolvedScenario& out, Resolver& r, const std::string& pres
   r.note("plan.offload.activations", part.activations, origin(part.activations));
   p.offload_overlap = r.take("plan.offload.overlap", part.overlap, out.rules.offload.overlaps,
                              "framework rule " + out.rules.name);
+  if (p.lora && p.offload_activations + p.offload_params + p.offload_optimizer > 0.0)
+    r.error("plan.lora", "adapters with a part of the plan on the host are not built",
+            "offload: {}, or lora: none");
   if (p.offload_activations > 0.0) check_activations(out.rules, r, p);
   if (p.offload_params > 0.0) check_params(out.rules, r, p);
   if (p.offload_optimizer > 0.0) check_optimizer(out.rules, r, p);

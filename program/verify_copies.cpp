@@ -54,8 +54,8 @@ class CopiedGradients {
       const Op& op = program_.ops[i];
       if (op.kind != OpKind::compute && op.kind != OpKind::collective) continue;
       if (!runs(op, variant.call, 1)) continue;
-      const bool leaves = op.kind == OpKind::compute &&
-                          program_.shapes[op.shape].kernel == Kernel::to_host;
+      const bool leaves =
+          op.kind == OpKind::compute && program_.shapes[op.shape].kernel == Kernel::to_host;
       const bool optimizes = op.phase == Phase::optimizer || leaves;
       const bool sums = op.kind == OpKind::collective && op.reduce == ReduceOp::sum &&
                         program_.comms[op.comm].stage_pair >= 0;

@@ -54,6 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "overlap their transfers"},
         Refused{"lora: {rank: 8}, logits: {cross_entropy: chunked}", "chunked loss"},
         Refused{"preset: fsdp2, lora: {rank: 8}, cuda_graphs: true", "captured graphs"},
+        Refused{"lora: {rank: 8}, offload: {optimizer: 1.0}", "on the host are not built"},
         Refused{"preset: fsdp1, lora: {rank: 8}", "a unit of each adapter"}));
 
 TEST(Lora, DefaultsAreTheRankAndAllModules) {

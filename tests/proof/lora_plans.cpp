@@ -45,6 +45,17 @@ std::vector<PlanCase> lora_plans() {  // NOLINT(readability-function-size)
          adapters(s);
          s.plan.dp = 2;
        }},
+      {"lora_pp2_dualpipe", toy_llama,
+       [](Scenario& s) {
+         adapters(s);
+         s.plan.pp = 2;
+         s.plan.schedule.kind = ScheduleKind::dualpipe;
+       }},
+      {"lora_sliding_window", toy_gpt,
+       [](Scenario& s) {
+         adapters(s);
+         s.model.sliding_window = 3;
+       }},
       {"lora_dp2_ddp", toy_llama,  // adapters of each projection
        [](Scenario& s) {
          adapters(s);

@@ -36,6 +36,14 @@ std::vector<PlanCase> optimizer_plans() {
          s.plan.sharding.bucket = 1000;
          s.plan.offload = {.optimizer = 0.33, .overlap = true};
        }},
+      {"pp2_dp2_dualpipe_offload_overlap",
+       toy_llama,  // gradients leave when both copies are summed
+       [](Scenario& s) {
+         set_degrees(s, {.pp = 2, .dp = 2});
+         s.plan.schedule.kind = ScheduleKind::dualpipe;
+         zero1_overlapped(s);
+         s.plan.offload = {.optimizer = 0.5, .overlap = true};
+       }},
       {"dp2_zero1_offload_megatron", toy_llama,
        [](Scenario& s) {
          set_degrees(s, {.dp = 2});
