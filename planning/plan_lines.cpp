@@ -51,7 +51,8 @@ std::string windowed_layers(const Model& m) {
   std::int64_t local = 0;
   const auto turns = static_cast<std::int64_t>(m.layer_pattern.size());
   for (std::int64_t layer = 0; layer < m.layers; ++layer)
-    local += m.layer_pattern[static_cast<std::size_t>(layer % turns)] == LayerSpan::local ? 1 : 0;
+    local +=
+        m.layer_pattern[static_cast<std::size_t>(layer % turns)] == LayerAttention::local ? 1 : 0;
   return fmt::format(" on {} layers", local);
 }
 

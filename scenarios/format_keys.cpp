@@ -33,7 +33,7 @@ std::vector<KeySection> format_words() {
       words("model.activation", kActivationWords),
       words("model.norm", kNormWords),
       words("model.position", kPositionWords),
-      words("model.layer_pattern", kLayerSpanWords),
+      words("model.layer_pattern", kLayerAttentionWords),
       words("plan.preset", kPresetWords),
       words("plan.cp_kind", kCpWords),
       words("plan.schedule.kind", kScheduleWords),

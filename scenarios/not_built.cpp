@@ -20,10 +20,6 @@ struct Rule {
 
 using Used = std::optional<std::string>;
 
-Used above(double value, double built) {
-  return value > built ? Used(fmt::format("{}", value)) : std::nullopt;
-}
-
 template <class E, std::size_t N>
 Used one_of(const std::optional<E>& value, std::initializer_list<E> unbuilt,
             const Word<E> (&words)[N]) {

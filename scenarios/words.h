@@ -35,10 +35,10 @@ inline constexpr Word<PositionKind> kPositionWords[] = {
     {"rope", PositionKind::rope},
     {"alibi", PositionKind::alibi},
 };
-inline constexpr Word<LayerSpan> kLayerSpanWords[] = {
-    {"full", LayerSpan::full},           {"global", LayerSpan::full},
-    {"full_attention", LayerSpan::full}, {"local", LayerSpan::local},
-    {"sliding", LayerSpan::local},       {"sliding_attention", LayerSpan::local},
+inline constexpr Word<LayerAttention> kLayerAttentionWords[] = {
+    {"full", LayerAttention::full},           {"global", LayerAttention::full},
+    {"full_attention", LayerAttention::full}, {"local", LayerAttention::local},
+    {"sliding", LayerAttention::local},       {"sliding_attention", LayerAttention::local},
 };
 inline constexpr Word<NetworkKind> kNetworkWords[] = {
     {"ib", NetworkKind::ib},

@@ -8,7 +8,7 @@ std::int64_t attention_window(const Model& model, std::int64_t layer, std::int64
   if (!model.sliding_window || *model.sliding_window >= sequence) return 0;
   if (model.layer_pattern.empty()) return *model.sliding_window;
   const auto turn = static_cast<std::size_t>(layer) % model.layer_pattern.size();
-  const bool full = model.layer_pattern[turn] == LayerSpan::full;
+  const bool full = model.layer_pattern[turn] == LayerAttention::full;
   return full ? 0 : *model.sliding_window;
 }
 

@@ -107,7 +107,7 @@ void read_partial_window(HfFields& fields, Model& m) {
   m.sliding_window = fields.count("sliding_window");
   const std::int64_t full = fields.count_or_zero("max_window_layers", m.layers);
   for (std::int64_t layer = 0; layer < m.layers; ++layer)
-    m.layer_pattern.push_back(layer < full ? LayerSpan::full : LayerSpan::local);
+    m.layer_pattern.push_back(layer < full ? LayerAttention::full : LayerAttention::local);
 }
 
 Model read_qwen2(HfFields& fields) {

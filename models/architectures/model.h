@@ -14,7 +14,7 @@ namespace windtunnel {
 enum class Activation : std::uint8_t { gelu, swiglu, geglu, relu2 };
 enum class NormKind : std::uint8_t { layernorm, rmsnorm };
 /// Which keys before it a query of a layer sees: all, or the nearest `sliding_window`.
-enum class LayerSpan : std::uint8_t { full, local };
+enum class LayerAttention : std::uint8_t { full, local };
 enum class PositionKind : std::uint8_t { learned, rope, alibi };
 
 /// Multi-head latent attention (DeepSeek-V2/V3).
@@ -56,7 +56,7 @@ struct Model {
   bool bias = true;
   bool dropout = false;
   std::optional<std::int64_t> sliding_window;
-  std::vector<LayerSpan> layer_pattern;  // in turn, over and over; empty: one kind
+  std::vector<LayerAttention> layer_pattern;  // in turn, over and over; empty: one kind
   bool parallel_block = false;
   std::optional<MlaShape> mla;
   std::optional<MoeShape> moe;

@@ -47,8 +47,8 @@ void check_mla(Problems& problems, const MlaShape& mla) {
 }
 
 void check_pattern(Problems& problems, const Model& m) {
-  const bool local = std::find(m.layer_pattern.begin(), m.layer_pattern.end(), LayerSpan::local) !=
-                     m.layer_pattern.end();
+  const bool local = std::find(m.layer_pattern.begin(), m.layer_pattern.end(),
+                               LayerAttention::local) != m.layer_pattern.end();
   if (local && !m.sliding_window)
     problems.push_back({.field = "layer_pattern",
                         .message = "`layer_pattern` has local layers: `sliding_window` says how "

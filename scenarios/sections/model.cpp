@@ -90,7 +90,7 @@ constexpr Key<Draft> kModelKeys[] = {
     {"bias", set<&Draft::bias, boolean>},
     {"dropout", set_model<&Model::dropout, boolean>},
     {"sliding_window", set_model<&Model::sliding_window, positive>},
-    {"layer_pattern", set_model<&Model::layer_pattern, list_of<word<kLayerSpanWords>>>},
+    {"layer_pattern", set_model<&Model::layer_pattern, list_of<word<kLayerAttentionWords>>>},
     {"parallel_block", set_model<&Model::parallel_block, boolean>},
     {"mla", read_mla},
     {"moe", read_moe},

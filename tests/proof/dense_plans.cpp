@@ -100,7 +100,8 @@ std::vector<PlanCase> dense_plans() {  // NOLINT(readability-function-size)
        [](Scenario& s) {
          degrees(s, {.tp = 2});
          s.model.sliding_window = 4;
-         s.model.layer_pattern = {LayerSpan::local, LayerSpan::local, LayerSpan::full};
+         s.model.layer_pattern = {LayerAttention::local, LayerAttention::local,
+                                  LayerAttention::full};
        }},
       {"tp2_sliding_window_unfused", toy_bloom,
        [](Scenario& s) {
@@ -112,7 +113,7 @@ std::vector<PlanCase> dense_plans() {  // NOLINT(readability-function-size)
        [](Scenario& s) {
          degrees(s, {.pp = 2});
          s.model.sliding_window = 5;
-         s.model.layer_pattern = {LayerSpan::full, LayerSpan::local};
+         s.model.layer_pattern = {LayerAttention::full, LayerAttention::local};
          s.plan.recompute.kind = RecomputeKind::full;
        }},
       {"pp2_gpipe", toy_gpt,

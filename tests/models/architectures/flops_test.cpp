@@ -238,8 +238,8 @@ TEST(Flops, LayersTakeTurnsInTheirKeys) {
   Model model = zoo("llama3-8b");  // 32 layers
   const double full = layers_forward_flops(model, 8192, AttentionSpan::causal).core_attention.value;
   model.sliding_window = 1024;
-  model.layer_pattern.assign(6, LayerSpan::local);
-  model.layer_pattern[5] = LayerSpan::full;
+  model.layer_pattern.assign(6, LayerAttention::local);
+  model.layer_pattern[5] = LayerAttention::full;
   // Layers 5, 11, 17, 23 and 29 see all; a local one (1024 - 64) of the 4096 keys on average.
   expect_relative("by turns", full * (5.0 + 27.0 * 960.0 / 4096.0) / 32.0,
                   layers_forward_flops(model, 8192, AttentionSpan::causal).core_attention.value,

@@ -35,10 +35,10 @@ TEST(ModelProblems, RangesByName) {
       "vocab");
   EXPECT_EQ(first_field(llama_with([](Model& m) { m.vocab_padded_to = 100; })), "vocab_padded_to");
   EXPECT_EQ(first_field(llama_with([](Model& m) { m.sliding_window = 0; })), "sliding_window");
-  EXPECT_EQ(first_field(llama_with([](Model& m) { m.layer_pattern = {LayerSpan::local}; })),
+  EXPECT_EQ(first_field(llama_with([](Model& m) { m.layer_pattern = {LayerAttention::local}; })),
             "layer_pattern");
   EXPECT_EQ(first_field(llama_with([](Model& m) {
-              m.layer_pattern = {LayerSpan::local, LayerSpan::full};
+              m.layer_pattern = {LayerAttention::local, LayerAttention::full};
               m.sliding_window = 4;
             })),
             "none");
