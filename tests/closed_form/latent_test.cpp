@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <vector>
+
 #include "models/architectures/parameters.h"
 #include "models/architectures/zoo.h"
 #include "models/cost/shape_work.h"
@@ -226,6 +229,31 @@ TEST(TokenPrediction, AddsALayerAProjectionAndAHead) {
   const double layer = forward_flops_of_layer(plain);
   const double more = 2.0 * kT * static_cast<double>(2 * kH * kH + kH * kVocab);
   EXPECT_DOUBLE_EQ(flops(plain) + layer + more, flops(lowered("tp: 1", 1, ", mtp_layers: 1")));
+}
+
+// A depth's unit: a layer, the projection of (T, 2h), norms of the embedding, of the hidden state
+// before and of its own; gathered forward and backward. The root is gathered once.
+TEST(MultiTokenPrediction, UnitsOfShardedWeights) {
+  constexpr std::int64_t kHidden = 64, kWidth = 128, kLayers = 2;
+  const Program program = lower(resolve(scenario_of(R"(id: predicting
+model: {layers: 2, hidden: 64, heads: 4, ffn: 128, vocab: 256, activation: swiglu, norm: rmsnorm,
+        position: rope, bias: false, mtp_layers: 1}
+cluster: {device: h100-sxm-80gb, devices_per_node: 2, nodes: 1}
+batch: {global: 2, micro: 1, sequence: 64}
+plan: {preset: fsdp2}
+)")));
+  const std::int64_t layer = 4 * kHidden * kHidden + 3 * kHidden * kWidth + 2 * kHidden;
+  const std::int64_t prediction = layer + 2 * kHidden * kHidden + 3 * kHidden;
+  const std::int64_t root = 2 * 256 * kHidden + kHidden;
+  std::map<std::int64_t, std::vector<std::int64_t>> gathered;  // by layer
+  for (const Op& op : program.ops) {
+    if (op.kind == OpKind::collective && op.collective == Collective::all_gather)
+      gathered[op.layer].push_back(op.elements);
+  }
+  using Elements = std::vector<std::int64_t>;
+  EXPECT_EQ((Elements{root}), gathered[-1]);
+  EXPECT_EQ((Elements{layer, layer}), gathered[0]);
+  EXPECT_EQ((Elements{prediction, prediction}), gathered[kLayers]);
 }
 
 }  // namespace

@@ -62,6 +62,13 @@ const std::array kMutations = {
              }},
     Mutation{"the predictions' table not summed with the first stage's", "mtp_pp2", Check::verify,
              [](Program& p) { drop(p, all_reduce("embedding")); }},
+    Mutation{"a prediction's weights used before they are gathered", "mtp_dp2_fsdp2",
+             Check::execution,
+             [](Program& p) {
+               constexpr int kPrediction = 4;  // its layer follows the four of the model
+               drop(p, both(both(is_wait_on(Stream::compute), in_phase(Phase::param_sync)),
+                            [](const OpPlace& at) { return at.op.layer == kPrediction; }));
+             }},
     Mutation{"every rank's columns of the projection in its own place", "mtp_tp2_sp", Check::field,
              [](Program& p) {
                change_shape(p,

@@ -37,6 +37,7 @@ constexpr const char* kExperts = "activation: swiglu, moe: {experts: 4, top_k: 2
 constexpr const char* kLatent =
     "activation: swiglu, mla: {q_lora_rank: 6, kv_lora_rank: 8, qk_nope_head_dim: 4, "
     "qk_rope_head_dim: 2, v_head_dim: 4}";
+constexpr const char* kPredicting = "activation: swiglu, mtp_layers: 1";
 constexpr const char* kDeepSeek =
     "activation: swiglu, mtp_layers: 1, moe: {experts: 4, top_k: 2, ffn: 8, shared_experts: 1, "
     "dense_layers: 1}, mla: {q_lora_rank: 6, kv_lora_rank: 8, qk_nope_head_dim: 4, "
@@ -68,6 +69,7 @@ const VerifiedPlan kPlans[] = {
     {"cp2_ring_latent", 2, "cp: 2, cp_kind: ring", kLatent},
     {"dp4_ep2_hsdp2", 4, "dp: 4, ep: 2, preset: fsdp2, sharding: {kind: hsdp, shard_degree: 2}",
      kExperts},
+    {"dp2_fsdp_predicting", 2, "dp: 2, preset: fsdp2", kPredicting},
     {"pp2_ep2_latent_predicting", 4, "pp: 2, dp: 2, ep: 2, sharding: {kind: zero1}", kDeepSeek},
     {"tp2_pp2_sequence_parallel", 4, "tp: 2, pp: 2, sequence_parallel: true"},
     {"tp2_pp2_full_recompute", 4, "tp: 2, pp: 2, recompute: {kind: full}"},
