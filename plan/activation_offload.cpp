@@ -59,7 +59,8 @@ void ActivationOffload::place(SegmentDraft& forward, SegmentDraft& backward,
     // Awaited at the end of the next layer, in front of that one's own copies.
     const std::size_t waits = i + 1 < layers.size() ? i + 1 : i;
     std::vector<DraftOp>& sends = out[layer.span.forward_end];
-    for (DraftOp& op : send(layer)) sends.push_back(std::move(op));
+    const std::vector<DraftOp> sent = send(layer);
+    sends.insert(sends.end(), sent.begin(), sent.end());
     std::vector<DraftOp>& at = out[layers[waits].forward_end];
     std::vector<DraftOp> awaited = await_sent(layer);
     at.insert(waits == i ? at.end() : at.begin(), awaited.begin(), awaited.end());

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace windtunnel {
 
 namespace {
@@ -66,6 +69,13 @@ void check_activations(const FrameworkRules& rules, Resolver& r, const ResolvedP
     return r.error(kActivations, rules.name + " of this date keeps activations on the device",
                    kOff);
   }
+  const int most = *std::max_element(p.layers_per_chunk.begin(), p.layers_per_chunk.end());
+  if (std::llround(p.offload_activations * most) == 0) {
+    r.error(kActivations,
+            fmt::format("{} of the {} layers of a chunk is less than half of one",
+                        p.offload_activations, most),
+            "a larger fraction");
+  }
   if (p.splits_backward) {
     r.error(kActivations,
             "what backwards in two parts read would come back twice: that is not built", kOff);
@@ -102,6 +112,12 @@ void resolve_offload(ResolvedScenario& out, Resolver& r, const std::string& pres
   if (p.lora && p.offload_activations + p.offload_params + p.offload_optimizer > 0.0)
     r.error("plan.lora", "adapters with a part of the plan on the host are not built",
             "offload: {}, or lora: none");
+  if (part.overlap && p.offload_optimizer <= 0.0) {
+    r.error("plan.offload.overlap",
+            "gradients and weights travel where the optimizer is offloaded; activations always do "
+            "beside kernels",
+            "leave it out");
+  }
   if (p.offload_activations > 0.0) check_activations(out.rules, r, p);
   if (p.offload_params > 0.0) check_params(out.rules, r, p);
   if (p.offload_optimizer > 0.0) check_optimizer(out.rules, r, p);

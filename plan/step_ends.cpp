@@ -150,6 +150,41 @@ void for_each_bucket(ChunkList& chunks, Body body) {
   }
 }
 
+/// Over the ranks that hold distinct gradients.
+std::uint32_t norm_comm_of(const RoleDraft& d) {
+  return d.comm(d.plan().shards_states() ? "world" : "model");
+}
+
+/// The squared norm of all gradients, and what clipping makes of it. `grads`: by bucket.
+void sum_norm(RoleDraft& d, const std::vector<Bucket*>& buckets, const std::vector<SlotId>& grads,
+              const StepScalars& scalars) {
+  const bool clips = d.rules().clip_scales_gradients;
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    const Bucket& b = *buckets[i];
+    const SlotId grad = grads[i];
+    // Clipping reads the whole gradients, and reads and writes them to scale.
+    const SlotId whole = b.grads == kNone ? grad : b.grads;
+    const std::int64_t clip = 3 * d.slot(whole).bytes() - d.slot(grad).bytes();
+    d.kernel({.kernel = Kernel::sum_squares,
+              .dims = {d.slot(grad).elements},
+              .module = Module::optimizer,
+              .launches = clips ? 2 : 1,
+              .extra_bytes = clips ? clip : 0},
+             {grad}, {b.parted ? scalars.expert_norm2 : scalars.norm2});
+  }
+  const std::uint32_t norm_comm = norm_comm_of(d);
+  if (norm_comm != kNone)
+    d.collective({.comm = norm_comm, .module = Module::optimizer}, scalars.norm2, scalars.norm2, 1);
+  if (scalars.expert_norm2 != scalars.norm2) {
+    d.collective({.comm = d.comm("model_ep"), .module = Module::optimizer}, scalars.expert_norm2,
+                 scalars.expert_norm2, 1);
+    d.kernel({.kernel = Kernel::accumulate, .dims = {1}, .module = Module::optimizer},
+             {scalars.expert_norm2}, {scalars.norm2});
+  }
+  d.kernel({.kernel = Kernel::clip_coefficient, .dims = {1}, .module = Module::optimizer},
+           {scalars.norm2}, {scalars.coefficient});
+}
+
 /// Gradients of one step: given back when the optimizer has read them.
 void give_back_gradients(RoleDraft& d, ChunkList& chunks) {
   bool ordered = false;
@@ -263,45 +298,21 @@ SegmentDraft draft_optimizer(RoleDraft& d, ChunkList& chunks, const StepScalars&
   std::size_t tensors = 0;
   for (const auto& chunk : chunks) tensors += chunk->parameters().trained();
   d.host_work(HostItem::eager_op, d.rules().host_ops_per_parameter * static_cast<int>(tensors));
-  const bool clips = d.rules().clip_scales_gradients;
   std::vector<SlotId> grads;
   std::vector<Bucket*> buckets;
   for_each_bucket(chunks, [&](Bucket& b) {
     grads.push_back(normed_gradient(d, b));
     buckets.push_back(&b);
   });
-  const std::uint32_t norm_comm = d.comm(d.plan().shards_states() ? "world" : "model");
-  draft_unscale(d, grads, norm_comm);
-  std::size_t i = 0;
-  for_each_bucket(chunks, [&](Bucket& b) {
-    const SlotId grad = grads[i++];
-    // Clipping reads the whole gradients, and reads and writes them to scale.
-    const SlotId whole = b.grads == kNone ? grad : b.grads;
-    const std::int64_t clip = 3 * d.slot(whole).bytes() - d.slot(grad).bytes();
-    d.kernel({.kernel = Kernel::sum_squares,
-              .dims = {d.slot(grad).elements},
-              .module = Module::optimizer,
-              .launches = clips ? 2 : 1,
-              .extra_bytes = clips ? clip : 0},
-             {grad}, {b.parted ? scalars.expert_norm2 : scalars.norm2});
-  });
-  if (norm_comm != kNone)
-    d.collective({.comm = norm_comm, .module = Module::optimizer}, scalars.norm2, scalars.norm2, 1);
-  if (scalars.expert_norm2 != scalars.norm2) {
-    d.collective({.comm = d.comm("model_ep"), .module = Module::optimizer}, scalars.expert_norm2,
-                 scalars.expert_norm2, 1);
-    d.kernel({.kernel = Kernel::accumulate, .dims = {1}, .module = Module::optimizer},
-             {scalars.expert_norm2}, {scalars.norm2});
-  }
-  d.kernel({.kernel = Kernel::clip_coefficient, .dims = {1}, .module = Module::optimizer},
-           {scalars.norm2}, {scalars.coefficient});
+  draft_unscale(d, grads, norm_comm_of(d));
+  sum_norm(d, buckets, grads, scalars);
   for (SlotId id = 0; id < d.role.slots.size(); ++id) {
     if (d.slot(id).space == Space::statics && taken_by_first_step(d.slot(id)))
       d.take(id, When::first_step);
   }
   HostStep host(d, buckets, scalars.host);
   host.send(scalars.coefficient);
-  for (i = 0; i < buckets.size(); ++i) {
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
     const Bucket& b = *buckets[i];
     if (b.updated != kNone) update(d, b, device_gradient(d, b, grads[i]), scalars.coefficient);
   }

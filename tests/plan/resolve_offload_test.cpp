@@ -74,6 +74,8 @@ TEST(ResolveOffload, Activations) {
   expect_refused("of one layer at least", "{offload: {activations: 1.0}}", kBefore);
   expect_refused("would come back twice",
                  "{pp: 2, schedule: {kind: zb_h1}, offload: {activations: 0.5}}", "framework: ''");
+  expect_refused("less than half of one", "{offload: {activations: 0.1}}", "framework: ''");
+  expect_refused("where the optimizer is offloaded", "{offload: {overlap: true}}", "framework: ''");
   expect_refused("beside captured layers", "{cuda_graphs: true, offload: {activations: 0.5}}",
                  kMegatron);
 }
