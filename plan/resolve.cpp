@@ -246,6 +246,19 @@ void resolve_recompute(const Scenario& s, Resolver& r, ResolvedPlan& p, const st
   }
 }
 
+void check_parallel_block(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
+  if (!s.model.parallel_block) return;
+  if (p.quantizes())
+    r.error("model.parallel_block",
+            "one norm that two products narrower than 16 bits read is not built",
+            "parallel_block: false, or precision: {compute: bf16}");
+  // gpt-neox megatron/model/transformer.py, gpt_j_residual: both halves' outputs are added before
+  // one reduction.
+  if (p.tp > 1 && s.stack.framework.find("gpt-neox") != std::string::npos)
+    r.error("model.parallel_block", "gpt-neox reduces both halves' outputs at once: not built",
+            "tp: 1, or another stack");
+}
+
 /// Layout rules that need the resolved values.
 void check_layout(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
   const Model& m = s.model;
@@ -328,6 +341,7 @@ ResolvedScenario resolve(const Scenario& asked) {
             "leave it out for the framework's rule");
   }
   check_layout(s, r, p);
+  check_parallel_block(s, r, p);
   if (!out.rules.known) {
     out.assumptions.push_back("stack.framework '" + s.stack.framework +
                               "' is not known: generic rules");

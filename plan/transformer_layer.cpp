@@ -89,6 +89,7 @@ TransformerLayer::TransformerLayer(RoleDraft& draft, ChunkParameters& parameters
       selected && p.recomputes(moe ? RecomputeModule::moe_activation : RecomputeModule::activation);
   recompute_shared_ = selected && moe && p.recomputes(RecomputeModule::shared_experts);
   recompute_up_ = selected && latent_ && p.recomputes(RecomputeModule::mla_up_proj);
+  parallel_ = d_.model().parallel_block;
   frozen_ = p.lora.has_value();
   const bool asked = full_recompute_ && d_.rules().checkpoints_need_input_grad;
   input_needs_grad_ = !place.input_is_constant || asked;
@@ -128,8 +129,10 @@ void TransformerLayer::declare_parameters() {
   const std::int64_t context = z_.query * d_.plan().tp;
   p_.o_weight = declare("o.weight", h, context, 1, {context}, Init::normal);
   if (m.bias) p_.o_bias = declare("o.bias", h, 1, -1, {}, Init::zeros);
-  p_.norm2_weight = declare("norm2.weight", h, 1, -1, {}, Init::ones);
-  if (ln) p_.norm2_bias = declare("norm2.bias", h, 1, -1, {}, Init::zeros);
+  if (!parallel_) {
+    p_.norm2_weight = declare("norm2.weight", h, 1, -1, {}, Init::ones);
+    if (ln) p_.norm2_bias = declare("norm2.bias", h, 1, -1, {}, Init::zeros);
+  }
   if (experts_) return experts_->declare_parameters();
   const std::array<std::int64_t, 3> fc1_blocks =
       m.gated() ? std::array<std::int64_t, 3>{f, f, 0} : std::array<std::int64_t, 3>{f, 0, 0};
@@ -227,7 +230,12 @@ void TransformerLayer::forward_attention_output() {
   t_.mask1 = r.mask;
 }
 
+/// A parallel block's MLP reads what its attention does.
 void TransformerLayer::forward_mlp_norm() {
+  if (parallel_) {
+    t_.norm2 = t_.norm1;
+    return;
+  }
   const NormResult n = norm_forward(d_, params_,
                                     {.input = t_.residual1,
                                      .weight = p_.norm2_weight,
@@ -278,11 +286,11 @@ void TransformerLayer::recompute_before_backward() {
     forward(t_.input);
   } else if (recompute_mlp_) {
     // The module is norm2's consumer: its input norm2 is kept, what follows is run again.
-    if (recompute_norm_) forward_mlp_norm();
+    if (recompute_norm_) recompute_norm_of_mlp();
     recompute_mlp();
   } else {
     if (recompute_norm_) {
-      forward_mlp_norm();
+      recompute_norm_of_mlp();
       if (!experts_) t_.fc1_input = made_again(d_, fc1(), t_.fc1_input, t_.norm2, MadeBy::norm);
     }
     if (recompute_shared_) experts_->recompute_shared(t_.norm2);
@@ -294,6 +302,11 @@ void TransformerLayer::recompute_before_backward() {
   }
   d_.layer = static_cast<std::int16_t>(layer_);
   d_.recompute = false;
+}
+
+void TransformerLayer::recompute_norm_of_mlp() {
+  if (parallel_) forward_attention_norm();
+  forward_mlp_norm();
 }
 
 void TransformerLayer::recompute_mlp() {
@@ -312,9 +325,10 @@ SlotId TransformerLayer::backward(SlotId dy) {
   d_.host_work(HostItem::backward_node, d_.rules().host_layer.backward_nodes);
   d_.host_work(HostItem::module_call, d_.rules().host_layer.backward_calls);
   d_.host_work(HostItem::eager_op, d_.rules().host_layer.backward_ops);
-  const SlotId d_residual1 = backward_mlp(dy);
   SlotId dx = kNone;
-  if (d_residual1 != kNone) {
+  if (parallel_) {
+    dx = backward_parallel(dy);
+  } else if (const SlotId d_residual1 = backward_mlp(dy); d_residual1 != kNone) {
     if (!full_recompute_) recompute_before_attention();
     dx = backward_attention(d_residual1);
   }
@@ -322,10 +336,22 @@ SlotId TransformerLayer::backward(SlotId dy) {
   return dx;
 }
 
+/// The halves' gradients of the norm's output are added; none where nothing before is trained.
+SlotId TransformerLayer::backward_parallel(SlotId dy) {
+  const SlotId of_mlp = mlp_norm_gradient(dy);
+  if (!input_needs_grad_ && adapters_.qkv == nullptr) return kNone;
+  if (!full_recompute_) recompute_before_attention();
+  const SlotId dnorm = attention_norm_gradient(dy);
+  if (dnorm == kNone) return kNone;
+  d_.kernel({.kernel = Kernel::add, .dims = {d_.slot(dnorm).elements}, .module = Module::norm},
+            {dnorm, of_mlp}, {dnorm});
+  return attention_norm_backward(dnorm, dy);
+}
+
 void TransformerLayer::recompute_before_attention() {
   d_.recompute = true;
   if (recompute_norm_) {
-    forward_attention_norm();
+    if (!parallel_) forward_attention_norm();  // it was, for the MLP
     if (!recompute_attention_) {
       if (latent_) {
         latent_->input_made_again(t_.norm1);
@@ -342,10 +368,14 @@ void TransformerLayer::recompute_before_attention() {
   d_.recompute = false;
 }
 
-SlotId TransformerLayer::backward_mlp(SlotId dy) {
+SlotId TransformerLayer::mlp_norm_gradient(SlotId dy) {
   const SlotId branch = residual_backward(
       d_, params_, {.output_grad = dy, .mask = t_.mask2, .bias = p_.fc2_bias, .site = 2});
-  const SlotId dnorm = experts_ ? experts_->backward(branch, t_.norm2) : backward_dense(branch);
+  return experts_ ? experts_->backward(branch, t_.norm2) : backward_dense(branch);
+}
+
+SlotId TransformerLayer::backward_mlp(SlotId dy) {
+  const SlotId dnorm = mlp_norm_gradient(dy);
   if (dnorm == kNone) return kNone;
   return norm_backward(d_, params_,
                        {.output_grad = dnorm,
@@ -363,7 +393,7 @@ SlotId TransformerLayer::backward_dense(SlotId branch) {
       {.adapter = adapters_.fc2.get(), .frozen = {.output_grad = branch, .input = t_.fc2_input}});
   const SlotId dfc1 =
       activation_backward(d_, z_, {.output_grad = dact, .fc1 = t_.fc1, .silu = t_.silu});
-  const bool goes_on = input_needs_grad_ || adapters_.qkv != nullptr;
+  const bool goes_on = input_needs_grad_ || (adapters_.qkv != nullptr && !parallel_);
   return adapted_column_backward(
       d_, params_, z_, fc1(),
       {.adapter = adapters_.fc1.get(),
@@ -372,6 +402,11 @@ SlotId TransformerLayer::backward_dense(SlotId branch) {
 }
 
 SlotId TransformerLayer::backward_attention(SlotId dy) {
+  const SlotId dnorm = attention_norm_gradient(dy);
+  return dnorm == kNone ? kNone : attention_norm_backward(dnorm, dy);
+}
+
+SlotId TransformerLayer::attention_norm_gradient(SlotId dy) {
   const SlotId branch = residual_backward(
       d_, params_, {.output_grad = dy, .mask = t_.mask1, .bias = p_.o_bias, .site = 1});
   const SlotId dcontext = adapted_row_backward(
@@ -390,15 +425,16 @@ SlotId TransformerLayer::backward_attention(SlotId dy) {
   const MadeBy made_by = d_.model().position == PositionKind::rope || head_norms_
                              ? MadeBy::elementwise
                              : MadeBy::other;
-  const SlotId dnorm =
-      latent_
-          ? latent_->backward(dqkv)
-          : adapted_column_backward(
-                d_, params_, z_, qkv(),
-                {.adapter = adapters_.qkv.get(),
-                 .frozen = {.output_grad = dqkv, .input = t_.qkv_input, .grad_made_by = made_by},
-                 .input_needs_grad = input_needs_grad_});
-  if (dnorm == kNone) return kNone;
+  return latent_
+             ? latent_->backward(dqkv)
+             : adapted_column_backward(
+                   d_, params_, z_, qkv(),
+                   {.adapter = adapters_.qkv.get(),
+                    .frozen = {.output_grad = dqkv, .input = t_.qkv_input, .grad_made_by = made_by},
+                    .input_needs_grad = input_needs_grad_});
+}
+
+SlotId TransformerLayer::attention_norm_backward(SlotId dnorm, SlotId dy) {
   return norm_backward(d_, params_,
                        {.output_grad = dnorm,
                         .input = t_.input,

@@ -2,6 +2,9 @@
 // One transformer layer as ops: forward, backward, and the parts of forward that backward
 // recomputes.
 //
+// Attention and MLP follow each other, or read one norm and are both added to its input
+// (docs/parallel_block.md).
+//
 // Tensor parallelism is Megatron's (Shoeybi et al. 2019; Korthikanti et al. 2022 for sequence
 // parallel): qkv and fc1 are column-parallel, o and fc2 row-parallel. Forward fills a
 // `LayerTensors` with every intermediate; backward reads it. Recomputing a part emits its forward
@@ -20,6 +23,7 @@
 
 namespace windtunnel {
 
+/// A parallel block has one norm.
 struct LayerParameters {
   ParameterId norm1_weight = 0, norm1_bias = 0, qkv_weight = 0, qkv_bias = 0, o_weight = 0,
               o_bias = 0;
@@ -85,11 +89,16 @@ class TransformerLayer {
   void forward_activation();
   void forward_mlp_out();
   void forward_mlp();
+  void recompute_norm_of_mlp();
   void recompute_mlp();
   void recompute_before_attention();
   // backward parts
   void recompute_before_backward();
   SlotId backward_mlp(SlotId dy);
+  SlotId backward_parallel(SlotId dy);
+  SlotId mlp_norm_gradient(SlotId dy);
+  SlotId attention_norm_gradient(SlotId dy);
+  SlotId attention_norm_backward(SlotId dnorm, SlotId dy);
   SlotId backward_dense(SlotId branch);
   SlotId backward_attention(SlotId dy);
   SlotId backward_core_attention(SlotId dcontext);
@@ -117,6 +126,7 @@ class TransformerLayer {
   std::optional<LatentAttention> latent_;  // in place of the qkv product
   std::optional<ExpertMlp> experts_;       // in place of the MLP
   LayerAdapters adapters_;
+  bool parallel_ = false;         // y = x + attention(norm x) + mlp(norm x)
   bool frozen_ = false;           // all but adapters
   bool input_needs_grad_ = true;  // else backward ends at the last of them
   LayerParameters p_;

@@ -51,9 +51,6 @@ Used given(bool in_use, const char* text) {
 }
 
 constexpr Rule kRules[] = {
-    {"model.parallel_block",
-     [](const Scenario& s) { return given(s.model.parallel_block, "true"); },
-     "parallel_block: false"},
     {"plan.precision.params", unbuilt_params,
      "params of the compute type are; 8-bit products quantise bf16 or fp32 weights"},
     {"plan.precision.grads",

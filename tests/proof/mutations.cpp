@@ -245,6 +245,11 @@ constexpr std::array kMutations = {
                change(p, first(is_kernel(K::gemm_wgrad)),
                       [](Op& op) { op.when = When::not_last_micro_batch; });
              }},
+    Mutation{"the MLP's part of a shared norm's gradient left out", "parallel_block", Check::field,
+             [](Program& p) {
+               drop(p, both(is_kernel(K::add),
+                            [](const OpPlace& at) { return at.op.module == Module::norm; }));
+             }},
     Mutation{"the loss scaled twice", "pp2_1f1b", Check::field,
              [](Program& p) {
                change_shape(p, is_kernel(K::ce_bwd), [](Shape& shape) { shape.dims[2] *= 2; });

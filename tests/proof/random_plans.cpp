@@ -203,6 +203,7 @@ Scenario random_scenario(std::uint64_t seed) {
     s.plan.overlap.tp = true;
   }
   draw_adapters(d, s);
+  s.model.parallel_block = d.below(4) == 0;
   s.cluster.devices_per_node = s.plan.tp * s.plan.pp * s.plan.cp * dp;
   s.cluster.nvlink_domain = d.coin() ? 2 : s.cluster.devices_per_node;
   return s;

@@ -13,6 +13,7 @@
 #include "tests/proof/moe_plans.h"
 #include "tests/proof/narrow_expert_plans.h"
 #include "tests/proof/offload_plans.h"
+#include "tests/proof/parallel_block_plans.h"
 #include "tests/proof/precision_plans.h"
 #include "tests/proof/prediction_plans.h"
 #include "tests/proof/schedule_plans.h"
@@ -84,6 +85,7 @@ const std::vector<PlanCase>& plan_cases() {
     for (const PlanCase& row : offload_plans()) cases.push_back(row);
     for (const PlanCase& row : precision_plans()) cases.push_back(row);
     for (const PlanCase& row : lora_plans()) cases.push_back(row);
+    for (const PlanCase& row : parallel_block_plans()) cases.push_back(row);
     return cases;
   }();
   return kCases;

@@ -54,7 +54,7 @@ TEST(NotBuilt, ModelAndWorkload) {
   for (const Diagnostic& d : scenario.not_built) {
     keys.push_back(d.message.substr(0, d.message.find(':')));
   }
-  EXPECT_EQ(keys, (std::vector<std::string>{"`model.parallel_block`", "`workload.kind`"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"`workload.kind`"}));
 }
 
 TEST(NotBuilt, OtherVerbsSectionsAreKept) {
