@@ -248,6 +248,11 @@ void resolve_recompute(const Scenario& s, Resolver& r, ResolvedPlan& p, const st
 
 void check_parallel_block(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
   if (!s.model.parallel_block) return;
+  if (s.model.mla || s.model.mtp_layers > 0)
+    r.error("model.parallel_block",
+            "latent attention and multi-token prediction are of layers whose halves follow each "
+            "other in every stack",
+            "parallel_block: false");
   if (p.quantizes())
     r.error("model.parallel_block",
             "one norm that two products narrower than 16 bits read is not built",

@@ -57,6 +57,17 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"lora: {rank: 8}, offload: {optimizer: 1.0}", "on the host are not built"},
         Refused{"preset: fsdp1, lora: {rank: 8}", "a unit of each adapter"}));
 
+TEST(ParallelBlock, RefusalsAreSaid) {
+  const auto said = [](const std::string& plan, const std::string& model, const std::string& top) {
+    return refusal_of(text(plan, ", parallel_block: true" + model) + top);
+  };
+  EXPECT_NE(said("precision: {compute: fp8}", "", "").find("narrower than 16"), std::string::npos);
+  EXPECT_NE(said("tp: 2", "", "stack: {framework: gpt-neox}\n").find("gpt-neox reduces"),
+            std::string::npos);
+  EXPECT_NE(said("tp: 1", ", mtp_layers: 1", "").find("follow each other"), std::string::npos);
+  EXPECT_EQ(said("tp: 1", "", "stack: {framework: gpt-neox}\n"), "not refused");
+}
+
 TEST(Lora, DefaultsAreTheRankAndAllModules) {
   const ResolvedScenario r = resolve_text(text("lora: {rank: 8}"));
   ASSERT_TRUE(r.plan.lora);
