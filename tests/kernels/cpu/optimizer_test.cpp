@@ -84,7 +84,7 @@ TYPED_TEST(CpuOptimizer, LoopsOfTheReference) {
   EXPECT_EQ(y[0], table[static_cast<std::size_t>(2 * tokens[0])]);
   cpu::embedding_bwd<T>({.t = 6, .h = 2, .v = 5}, tokens.data(), y.data(), dtable.data());
   cpu::add(12, y.data(), y.data(), z.data());
-  cpu::scale(12, 2, z.data());
+  cpu::scale(12, {.by = 1, .over = 2}, z.data(), z.data());
   EXPECT_EQ(y, z);
   cpu::residual_add<T>(
       {.t = 6, .h = 2, .x = y.data(), .residual = y.data(), .bias = nullptr, .y = z.data()});
