@@ -42,9 +42,10 @@ class CopiedGradients {
  private:
   std::string text(const Access& a) const { return place_text(program_, {r_, a.call, a.op}); }
 
+  /// What a host has of them are copies.
   bool is_gradient(SlotId id) const {
     const Slot& root = role_.slots[facts_.roles[r_].roots[id]];
-    return root.category == Category::grads &&
+    return root.category == Category::grads && !root.host &&
            (root.space == Space::statics || root.space == Space::step);
   }
 
