@@ -32,14 +32,6 @@ void write_ones(WireType type, std::span<std::byte> bytes) {
   }
 }
 
-std::span<std::byte> take_ones(const TransferPlan& plan, Device& device, int parts = 1) {
-  const std::int64_t bytes = plan.elements / parts * bytes_of(plan.type);
-  const std::span<std::byte> taken(static_cast<std::byte*>(device.allocate(bytes, 0)),
-                                   static_cast<std::size_t>(bytes));
-  write_ones(plan.type, taken);
-  return taken;
-}
-
 /// As in a step: what travels was just written, and the wires have been quiet for a while.
 void compute_meanwhile(WireType type, std::span<std::byte> written) {
   const double until = clock_seconds() + kQuietSeconds;
@@ -51,14 +43,18 @@ bool not_in_place(WireKind kind) {
   return kind == WireKind::all_to_all || kind == WireKind::ring_shift;
 }
 
-/// Blocks that the repetitions take in turn.
-std::int64_t part_copies(const TransferPlan& plan) {
+bool gathers(const TransferPlan& plan) {
+  return plan.kind == WireKind::all_gather && plan.part != PartPlace::inside;
+}
+
+bool scatters(const TransferPlan& plan) {
+  return plan.kind == WireKind::reduce_scatter && plan.part != PartPlace::inside;
+}
+
+/// Blocks of that size that the repetitions take in turn.
+std::int64_t copies_of(const TransferPlan& plan, std::int64_t elements) {
   constexpr std::int64_t kMostCopies = 64;
-  const bool parted = plan.kind == WireKind::all_gather || plan.kind == WireKind::reduce_scatter;
-  if (!parted || plan.part == PartPlace::inside) return 0;
-  if (plan.part == PartPlace::recent) return 1;
-  const std::int64_t bytes =
-      std::max<std::int64_t>(1, plan.elements / plan.members * bytes_of(plan.type));
+  const std::int64_t bytes = std::max<std::int64_t>(1, elements * bytes_of(plan.type));
   return std::clamp(rotated_bytes(plan.touched_bytes) / bytes, std::int64_t{1}, kMostCopies);
 }
 
@@ -85,22 +81,34 @@ TransferPart part_of(const TransferPlan& plan, std::byte* whole, std::span<std::
 
 }  // namespace
 
-TransferMemory::TransferMemory(const TransferPlan& plan, Device& device)
-    : device_(device), whole_(take_ones(plan, device)) {
-  if (not_in_place(plan.kind)) other_ = take_ones(plan, device);
-  for (std::int64_t n = part_copies(plan); n > 0; --n)
-    parts_.push_back(take_ones(plan, device, plan.members));
+void TransferMemory::take(const TransferPlan& plan, Blocks& blocks, std::int64_t elements,
+                          std::int64_t count) {
+  const std::int64_t bytes = elements * bytes_of(plan.type);
+  for (; count > 0; --count) {
+    const std::span<std::byte> block(static_cast<std::byte*>(device_.allocate(bytes, 0)),
+                                     static_cast<std::size_t>(bytes));
+    write_ones(plan.type, block);
+    blocks.all.push_back(block);
+  }
+}
+
+TransferMemory::TransferMemory(const TransferPlan& plan, Device& device) : device_(device) {
+  const std::int64_t n = plan.elements, part = n / plan.members;
+  take(plan, wholes_, n, gathers(plan) ? copies_of(plan, n) : 1);
+  if (not_in_place(plan.kind)) take(plan, others_, n, copies_of(plan, n));
+  if (gathers(plan) || scatters(plan))
+    take(plan, parts_, part, plan.part == PartPlace::old ? copies_of(plan, part) : 1);
 }
 
 TransferMemory::~TransferMemory() {
-  device_.deallocate(whole_.data());
-  if (!other_.empty()) device_.deallocate(other_.data());
-  for (const std::span<std::byte> part : parts_) device_.deallocate(part.data());
+  for (const Blocks* blocks : {&wholes_, &others_, &parts_}) {
+    for (const std::span<std::byte> block : blocks->all) device_.deallocate(block.data());
+  }
 }
 
-std::span<std::byte> TransferMemory::part(int i) const {
-  return parts_.empty() ? std::span<std::byte>()
-                        : parts_[static_cast<std::size_t>(i) % parts_.size()];
+std::span<std::byte> TransferMemory::recent(const TransferPlan& plan, int i) const {
+  if (!gathers(plan)) return whole(i);
+  return plan.part == PartPlace::recent ? part(i) : whole(i - 1);  // the layer's before
 }
 
 Barrier make_barrier(Communicator& communicator, int group) {
@@ -124,14 +132,13 @@ std::vector<TransferStamps> measure_transfer(Communicator& communicator, const T
         "every member has an equal part of what travels");
   std::vector<TransferStamps> stamps;
   for (int i = 0; i < plan.warm_up + plan.repeats; ++i) {
-    TransferPart part = part_of(plan, memory.whole().data(), memory.part(i));
-    if (not_in_place(plan.kind)) part.out = memory.other().data();
-    const bool recent = plan.part == PartPlace::recent && plan.kind == WireKind::all_gather;
+    TransferPart part = part_of(plan, memory.whole(i).data(), memory.part(i));
+    if (not_in_place(plan.kind)) part.out = memory.other(i).data();
     barrier();
     if (plan.rests) {
       rest_until(std::chrono::steady_clock::now() + kQuiet);
     } else {
-      compute_meanwhile(plan.type, recent ? memory.part(i) : memory.whole());
+      compute_meanwhile(plan.type, memory.recent(plan, i));
     }
     TransferStamps stamp{.arrived_s = clock_seconds()};
     const Communicator::Ticket ticket = communicator.announce(plan.group, part);

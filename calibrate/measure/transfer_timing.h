@@ -41,7 +41,8 @@ struct TransferPlan {
 };
 
 /// What travels and what comes, in the device's memory as in a step: how fast a message is copied
-/// depends on its pages.
+/// depends on its pages. Results in memory of their own have several blocks, as kernels' have
+/// (kernel_operands.h): the allocator serves any. So have parts that are old.
 class TransferMemory {
  public:
   /// Host thread. Throws OutOfDeviceMemory.
@@ -50,15 +51,27 @@ class TransferMemory {
   TransferMemory(const TransferMemory&) = delete;
   TransferMemory& operator=(const TransferMemory&) = delete;
 
-  std::span<std::byte> whole() const { return whole_; }
-  std::span<std::byte> other() const { return other_; }  // of an all_to_all or ring_shift
-  /// A gather's or scatter's own part in repetition `i`; empty: it lies in the whole.
-  std::span<std::byte> part(int i) const;
+  /// In repetition `i`.
+  std::span<std::byte> whole(int i) const { return wholes_.at(i); }
+  std::span<std::byte> other(int i) const { return others_.at(i); }  // all_to_all, ring_shift
+  /// A gather's or scatter's own part; empty: it lies in the whole.
+  std::span<std::byte> part(int i) const { return parts_.at(i); }
+  /// What the op before has just written or used.
+  std::span<std::byte> recent(const TransferPlan& plan, int i) const;
 
  private:
+  struct Blocks {
+    std::vector<std::span<std::byte>> all{};
+
+    std::span<std::byte> at(int i) const {
+      const auto n = static_cast<int>(all.size());
+      return n == 0 ? std::span<std::byte>() : all[static_cast<std::size_t>((i % n + n) % n)];
+    }
+  };
+  void take(const TransferPlan& plan, Blocks& blocks, std::int64_t elements, std::int64_t count);
+
   Device& device_;
-  std::span<std::byte> whole_, other_;
-  std::vector<std::span<std::byte>> parts_;
+  Blocks wholes_, others_, parts_;
 };
 
 struct TransferStamps {

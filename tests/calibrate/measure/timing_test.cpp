@@ -111,7 +111,7 @@ TEST(TransferTiming, EveryKindIsTimedOnEveryRank) {
   }
 }
 
-TEST(TransferTiming, PartsOfOldMemoryAreTakenInTurn) {
+TEST(TransferTiming, ResultsAndOldPartsAreTakenInTurn) {
   CpuDevice device({.streams = 1});
   TransferPlan plan{.kind = WireKind::all_gather, .elements = std::int64_t{1} << 21, .members = 2};
   EXPECT_TRUE(TransferMemory(plan, device).part(0).empty());  // its place in the whole
@@ -120,6 +120,9 @@ TEST(TransferTiming, PartsOfOldMemoryAreTakenInTurn) {
     const TransferMemory recent(plan, device);
     EXPECT_EQ(recent.part(0).size(), std::size_t{1} << 22);  // half of the members' 8 MiB
     EXPECT_EQ(recent.part(0).data(), recent.part(1).data());
+    EXPECT_NE(recent.whole(0).data(), recent.whole(1).data());
+    EXPECT_EQ(recent.whole(0).data(), recent.whole(4).data());  // 32 MiB at least
+    EXPECT_EQ(recent.recent(plan, 3).data(), recent.part(3).data());
   }
   plan.part = PartPlace::old;
   {
@@ -127,7 +130,20 @@ TEST(TransferTiming, PartsOfOldMemoryAreTakenInTurn) {
     constexpr int kCopies = 32 / 4;  // 32 MiB at least
     for (int i = 1; i < kCopies; ++i) EXPECT_NE(old.part(i).data(), old.part(0).data());
     EXPECT_EQ(old.part(kCopies).data(), old.part(0).data());
-    EXPECT_EQ(device.memory().allocated, (std::int64_t{8} + 32) << 20);
+    EXPECT_EQ(device.memory().allocated, (std::int64_t{32} + 32) << 20);
+    EXPECT_EQ(old.recent(plan, 0).data(), old.whole(3).data());
+  }
+  plan.kind = WireKind::reduce_scatter;  // its input was just written
+  {
+    const TransferMemory old(plan, device);
+    EXPECT_EQ(old.whole(0).data(), old.whole(1).data());
+    EXPECT_NE(old.part(0).data(), old.part(1).data());
+  }
+  plan.kind = WireKind::all_to_all;
+  {
+    const TransferMemory exchange(plan, device);
+    EXPECT_EQ(exchange.whole(0).data(), exchange.whole(1).data());
+    EXPECT_NE(exchange.other(0).data(), exchange.other(1).data());
   }
   plan.kind = WireKind::all_reduce;  // has no parts
   EXPECT_TRUE(TransferMemory(plan, device).part(0).empty());
