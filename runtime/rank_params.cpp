@@ -68,7 +68,8 @@ std::vector<ParamRange> RankParams::counted(SlotId gradient) const {
   const auto found = updates_.find(gradient);
   // What is copied to the host to be read there is cut as it lies itself.
   const MemoryRange& weights = found != updates_.end() ? found->second : normed_.at(gradient);
-  if (ranges(weights.root).empty()) throw ExecutionError("no optimizer op reads this gradient");
+  // A shard may be padding alone.
+  if (!ranges_.contains(weights.root)) throw ExecutionError("no optimizer op reads this gradient");
   std::vector<ParamRange> result;
   for (const ParamRange& r : ranges(weights.root)) {
     const std::int64_t from = std::max(r.begin, weights.begin);

@@ -37,9 +37,29 @@ void draw_model(Draw& d, Model& m) {
   m.position = d.of({PositionKind::learned, PositionKind::rope, PositionKind::alibi});
   m.kv_heads = d.of<std::int64_t>({2, 4});
   if (d.coin()) m.vocab_padded_to.reset();
+  if (d.below(4) > 0) return;
+  m.sliding_window = 1 + d.below(7);  // of a sequence of eight
+  if (d.coin()) m.layer_pattern = {LayerAttention::local, LayerAttention::full};
+}
+
+/// One that splits the backward, or runs all of a chunk's micro-batches: with as many layers and
+/// micro-batches as it needs.
+void draw_later_schedule(Draw& d, Scenario& s) {
+  using K = ScheduleKind;
+  SchedulePart& part = s.plan.schedule;
+  part.kind = d.of({K::bfs, K::zb_h1, K::zb_h2, K::zb_v, K::dualpipe, K::dualpipe_v});
+  if (part.kind == K::dualpipe && s.plan.pp == 3) part.kind = K::dualpipe_v;
+  if (part.kind == K::bfs) part.virtual_stages = 1 + d.below(2);
+  const bool one_stage_has_both_ends =
+      part.kind == K::zb_v || part.kind == K::dualpipe || part.kind == K::dualpipe_v;
+  if (one_stage_has_both_ends) s.model.tied_embeddings = false;
+  s.model.layers = 2 * s.plan.pp + d.below(3);
+  s.batch.global = s.batch.micro * *s.plan.dp * 2 * (s.plan.pp + d.below(3));
+  s.plan.overlap.pp = true;
 }
 
 void draw_schedule(Draw& d, Scenario& s) {
+  if (s.plan.pp > 1 && d.below(3) == 0) return draw_later_schedule(d, s);
   SchedulePart& part = s.plan.schedule;
   part.kind =
       d.of({ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved_1f1b});
@@ -118,8 +138,6 @@ void draw_context(Draw& d, Scenario& s, int most) {
   }
 }
 
-}  // namespace
-
 /// Experts in place of the MLPs, in groups over the data- and context-parallel axes.
 void draw_experts(Draw& d, Scenario& s) {
   Model& m = s.model;
@@ -163,6 +181,26 @@ void draw_adapters(Draw& d, Scenario& s) {
                                std::vector{LoraModule::mlp, LoraModule::attention}});
 }
 
+/// A quarter of the plans whose stack does it have something on the host.
+void draw_offload(Draw& d, Scenario& s) {
+  using K = ScheduleKind;
+  if (s.plan.lora || s.plan.preset == Preset::megatron || d.below(4) > 0) return;
+  OffloadPart& part = s.plan.offload;
+  const ShardingKind sharding = s.plan.sharding.kind.value_or(ShardingKind::none);
+  const bool shares = s.plan.preset == Preset::none;
+  const bool weights = cuts_weights(sharding) && *s.plan.dp * s.plan.cp > 1 &&
+                       s.plan.sharding.shard_degree.value_or(2) > 1;
+  if (weights && (!shares || d.coin())) part = {.optimizer = 1.0, .params = 1.0};
+  if (!weights && sharding != ShardingKind::none) part.optimizer = shares ? d.of({0.3, 1.0}) : 1.0;
+  if (part.optimizer > 0.0 && d.coin()) part.overlap = d.coin();
+  const K schedule = s.plan.schedule.kind.value_or(K::one_f_one_b);
+  const bool whole_backward = schedule == K::gpipe || schedule == K::one_f_one_b ||
+                              schedule == K::interleaved_1f1b || schedule == K::bfs;
+  if (shares && whole_backward && d.coin()) part.activations = d.of({0.5, 1.0});
+}
+
+}  // namespace
+
 Scenario random_scenario(std::uint64_t seed) {
   Draw d(seed);
   Scenario s = toy_gpt();
@@ -203,6 +241,7 @@ Scenario random_scenario(std::uint64_t seed) {
     s.plan.overlap.tp = true;
   }
   draw_adapters(d, s);
+  draw_offload(d, s);
   s.model.parallel_block = d.below(4) == 0;
   s.cluster.devices_per_node = s.plan.tp * s.plan.pp * s.plan.cp * dp;
   s.cluster.nvlink_domain = d.coin() ? 2 : s.cluster.devices_per_node;

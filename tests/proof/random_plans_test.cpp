@@ -7,6 +7,7 @@
 #include "core/diagnostics.h"
 #include "plan/lower.h"
 #include "plan/resolve.h"
+#include "runtime/execution.h"
 #include "runtime/proof.h"
 
 namespace windtunnel::proof {
@@ -28,6 +29,8 @@ TEST_P(RandomPlans, EqualOneDevice) {
       EXPECT_TRUE(result.equal()) << text_of(result);
     } catch (const InputError&) {
       ++refused;
+    } catch (const ExecutionError& error) {
+      ADD_FAILURE() << error.what();
     }
   }
   EXPECT_LT(refused, static_cast<int>(kSeeds) / 2) << "too few plans are proven";
