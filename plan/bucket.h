@@ -64,4 +64,9 @@ struct Bucket {
   std::int64_t whole_elements() const { return frozen + elements; }
 };
 
+/// Of a layer's unit its layer.
+inline std::int16_t layer_of(const Bucket& unit) {
+  return static_cast<std::int16_t>(unit.key >= 0 ? unit.key : -1);
+}
+
 }  // namespace windtunnel

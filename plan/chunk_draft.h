@@ -71,6 +71,9 @@ class ChunkDraft {
   void draft_receive(ChunkCall call, SlotId slot, int peer);
   void draft_send(ChunkCall call, SlotId slot, int peer);
   void draft_hand_over(ChunkCall call, SlotId from, SlotId to);
+  /// Under scatter/gather (SC21, 2104.04473 section 4.1) each tp rank sends its 1/tp and gathers
+  /// after.
+  bool scatters(ChunkCall call) const;
   bool is_up(ChunkCall call) const;
   Stream transfer_stream(ChunkCall call) const;
   std::uint32_t transfer_comm(ChunkCall call) const;
