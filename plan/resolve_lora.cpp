@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "models/architectures/model_problems.h"
+
 namespace windtunnel {
 
 namespace {
@@ -39,6 +41,11 @@ void check_tensor_parallel(const Scenario& s, Resolver& r, const ResolvedPlan& p
 }
 
 void check_plan(const Scenario& s, Resolver& r, const ResolvedPlan& p) {
+  if (p.lora->rank > kMaxWidth)
+    r.error("plan.lora.rank",
+            "rank = " + std::to_string(p.lora->rank) + " is wider than the " +
+                std::to_string(kMaxWidth) + " a model may be",
+            "a rank below hidden");
   if (p.quantizes())
     r.error("plan.lora", "adapters beside products narrower than 16 bits are not built",
             "precision: {compute: bf16}");

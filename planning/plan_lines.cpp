@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "plan/value_names.h"
 
 namespace windtunnel {
@@ -21,6 +23,19 @@ std::string tp_text(const ResolvedPlan& p) {
   return text + (p.overlap_tp ? ", products beside its transfers" : "");
 }
 
+/// Fractions of what lies on the host.
+std::string offload_text(const ResolvedPlan& p) {
+  std::string text;
+  for (const auto& [part, name] :
+       {std::pair{p.offload_optimizer, "optimizer"}, std::pair{p.offload_params, "params"},
+        std::pair{p.offload_activations, "activations"}}) {
+    if (part <= 0.0) continue;
+    text += (text.empty() ? ", on the host " : " and ") + std::string(name);
+    if (part < 1.0) text += fmt::format(" ({:g})", part);
+  }
+  return text;
+}
+
 std::string plan_text(const ResolvedPlan& p) {
   std::string text = fmt::format("{}, pp {}{}, ", tp_text(p), p.pp, schedule_text(p));
   if (p.cp > 1) text += fmt::format("cp {} {}, ", p.cp, value_name(p.cp_kind));
@@ -32,6 +47,7 @@ std::string plan_text(const ResolvedPlan& p) {
     text += ", recompute " + (p.recompute == RecomputeKind::full ? std::string("full")
                                                                  : value_name(p.recompute_modules));
   }
+  text += offload_text(p);
   if (p.lora) {
     const bool both = p.lora->attention && p.lora->mlp;
     text += fmt::format(", lora {} on {}", p.lora->rank,

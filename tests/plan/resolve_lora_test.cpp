@@ -43,6 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                 ", mla: {q_lora_rank: 8, kv_lora_rank: 8, qk_nope_head_dim: 8, qk_rope_head_dim: "
                 "8, v_head_dim: 16}"},
         Refused{"lora: {rank: 8}", "multi-token prediction", ", mtp_layers: 1"},
+        Refused{"lora: {rank: 1000000000000}", "wider than the 16777216 a model may be"},
         Refused{"lora: {rank: 8, modules: []}", "nothing to train"},
         Refused{"lora: {rank: 8, modules: [head]}", "attention, mlp"},
         Refused{"lora: {rank: 8}, pp: 2, schedule: {layers_per_stage: [0, 2]}", "no layers"},
