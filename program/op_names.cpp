@@ -35,7 +35,7 @@ const char* name_of(Stream stream) {
   static constexpr std::array kNames{"compute",     "tp",           "ep",          "dp",
                                      "dp_gather",   "dp_replicate", "cp",          "pp_send_fwd",
                                      "pp_recv_fwd", "pp_send_bwd",  "pp_recv_bwd", "to_host",
-                                     "to_device",   "host"};
+                                     "to_device",   "host_update"};
   static_assert(kNames.size() == static_cast<std::size_t>(Stream::count));
   return pick(kNames, stream);
 }
