@@ -2,6 +2,24 @@
 
 namespace windtunnel {
 
+namespace {
+
+/// core/optimizer/cpu_offloading/hybrid_optimizer.py, HybridDeviceOptimizer: gradients leave in
+/// the step, torch's fused CPU Adam updates; arguments.py: it needs the precision-aware optimizer,
+/// which is a distributed one, and --overlap-cpu-optimizer-d2h-h2d is off. March 2025 (core 0.12).
+/// Activations: --cpu-offloading-num-layers on Transformer Engine's offloading
+/// (core/transformer/transformer_config.py has what it excludes), core 0.4, December 2023;
+/// core/pipeline_parallel/fine_grained_activation_offload.py, November 2025 (core 0.15).
+OffloadRules offload_rules(const Stack& stack) {
+  return {.optimizer = stack_since(stack, 2025, 3),
+          .needs_sharded_states = true,
+          .activations = stack_since(stack, 2025, 11)   ? ActivationsOffload::any
+                         : stack_since(stack, 2023, 12) ? ActivationsOffload::whole_layers
+                                                        : ActivationsOffload::none};
+}
+
+}  // namespace
+
 // Megatron-LM. Sources: NVIDIA/Megatron-LM repository, core/tensor_parallel/layers.py (asynchronous
 // input-gradient reductions, wgrad fusion), core/pipeline_parallel/p2p_communication.py (a device
 // synchronize after batched transfers), core/distributed/param_and_grad_buffer.py (buckets),
@@ -50,17 +68,7 @@ FrameworkRules megatron_lm_rules(const Scenario& s) {
   r.latent_keys_in_rings = true;
   // TransformerEngine's ring adds up dK, dV in buffers of their type (context_parallel.py).
   r.ring_gradients_narrow = true;
-  // core/optimizer/cpu_offloading/hybrid_optimizer.py, HybridDeviceOptimizer: gradients leave in
-  // the step, torch's fused CPU Adam updates; arguments.py: it needs the precision-aware optimizer,
-  // which is a distributed one, and --overlap-cpu-optimizer-d2h-h2d is off. March 2025 (core 0.12).
-  // Activations: --cpu-offloading-num-layers on Transformer Engine's offloading
-  // (core/transformer/transformer_config.py has what it excludes), core 0.4, December 2023;
-  // core/pipeline_parallel/fine_grained_activation_offload.py, November 2025 (core 0.15).
-  r.offload = {.optimizer = stack_since(s.stack, 2025, 3),
-               .needs_sharded_states = true,
-               .activations = stack_since(s.stack, 2025, 11)   ? ActivationsOffload::any
-                              : stack_since(s.stack, 2023, 12) ? ActivationsOffload::whole_layers
-                                                               : ActivationsOffload::none};
+  r.offload = offload_rules(s.stack);
   // Megatron-Bridge peft/recompute.py: the first recomputed layer's frozen input is made to require
   // a gradient, without which tensor_parallel.checkpoint runs no backward.
   r.checkpoints_need_input_grad = true;
