@@ -4,17 +4,14 @@
 #include <set>
 #include <utility>
 
+#include "plan/host_copy.h"
+#include "program/slot_part.h"
+
 namespace windtunnel {
 
 namespace {
 
 constexpr std::size_t kMostCopied = kMostOperands / 2;  // by one op
-
-std::int64_t total(const RoleDraft& d, const OperandList& slots) {
-  std::int64_t n = 0;
-  for (const SlotId id : slots) n += d.slot(id).elements;
-  return n;
-}
 
 void insert(SegmentDraft& segment, const std::map<std::size_t, std::vector<DraftOp>>& inserts) {
   std::vector<DraftOp> ops;
@@ -41,10 +38,20 @@ std::vector<DraftOp> drafted(RoleDraft& d, const std::pair<Phase, std::int16_t>&
 
 }  // namespace
 
-SlotId ActivationOffload::root_of(SlotId id) const {
-  while (d_.slot(id).parent != kNone) id = d_.slot(id).parent;
-  return id;
-}
+const ActivationOffload::Way ActivationOffload::kOut = {.phase = Phase::forward,
+                                                        .kernel = Kernel::to_host,
+                                                        .stream = Stream::to_host,
+                                                        .ready = "activations_made",
+                                                        .from = &Group::device,
+                                                        .to = &Group::host,
+                                                        .copied = &Layer::left};
+const ActivationOffload::Way ActivationOffload::kBack = {.phase = Phase::backward,
+                                                         .kernel = Kernel::to_device,
+                                                         .stream = Stream::to_device,
+                                                         .ready = "room_made",
+                                                         .from = &Group::host,
+                                                         .to = &Group::back,
+                                                         .copied = &Layer::returned};
 
 void ActivationOffload::place(SegmentDraft& forward, SegmentDraft& backward,
                               const std::vector<LayerSpan>& layers) {
@@ -59,18 +66,18 @@ void ActivationOffload::place(SegmentDraft& forward, SegmentDraft& backward,
     // Awaited at the end of the next layer, in front of that one's own copies.
     const std::size_t waits = i + 1 < layers.size() ? i + 1 : i;
     std::vector<DraftOp>& sends = out[layer.span.forward_end];
-    const std::vector<DraftOp> sent = send(layer);
+    const std::vector<DraftOp> sent = copies(layer, kOut);
     sends.insert(sends.end(), sent.begin(), sent.end());
     std::vector<DraftOp>& at = out[layers[waits].forward_end];
-    std::vector<DraftOp> awaited = await_sent(layer);
-    at.insert(waits == i ? at.end() : at.begin(), awaited.begin(), awaited.end());
+    std::vector<DraftOp> waiting = awaited(layer, kOut);
+    at.insert(waits == i ? at.end() : at.begin(), waiting.begin(), waiting.end());
     // Issued when the next layer is entered, behind the wait for that one's own tensors.
     std::vector<DraftOp>& issue = in[layers[waits].backward_begin];
     std::vector<DraftOp>& entry = in[layer.span.backward_begin];
-    const std::vector<DraftOp> copies = bring_back(layer);
-    awaited = await_returned(layer);
-    entry.insert(entry.begin(), awaited.begin(), awaited.end());
-    issue.insert(waits == i ? issue.begin() : issue.end(), copies.begin(), copies.end());
+    const std::vector<DraftOp> returned = copies(layer, kBack);
+    waiting = awaited(layer, kBack);
+    entry.insert(entry.begin(), waiting.begin(), waiting.end());
+    issue.insert(waits == i ? issue.begin() : issue.end(), returned.begin(), returned.end());
   }
   rename(backward);
   insert(forward, out);
@@ -83,13 +90,13 @@ void ActivationOffload::collect(const SegmentDraft& forward, const SegmentDraft&
                                 const std::vector<LayerSpan>& layers) {
   std::set<SlotId> made, seen;
   for (const DraftOp& op : forward.ops) {
-    for (const SlotId id : op.operands) made.insert(root_of(id));
+    for (const SlotId id : op.operands) made.insert(root_of(d_.role, id));
   }
   for (std::size_t l = layers.size(); l-- > 0;) {
     for (std::size_t i = layers[l].backward_begin; i < layers[l].backward_end; ++i) {
       const DraftOp& op = backward.ops[i];
       for (std::size_t k = 0; k < op.op.inputs; ++k) {
-        const SlotId root = root_of(op.operands.begin()[k]);
+        const SlotId root = root_of(d_.role, op.operands.begin()[k]);
         if (!seen.insert(root).second || !made.contains(root)) continue;
         if (l < layers_.size()) add(layers_[l], root);
       }
@@ -129,51 +136,24 @@ void ActivationOffload::add(Layer& layer, SlotId id) {
   returned_[id] = back;
 }
 
-std::vector<DraftOp> ActivationOffload::send(const Layer& layer) {
-  return drafted(d_, {Phase::forward, layer.span.layer}, [&] {
-    d_.order({.to = Stream::to_host, .event = "activations_made"});
+std::vector<DraftOp> ActivationOffload::copies(const Layer& layer, const Way& way) {
+  return drafted(d_, {way.phase, layer.span.layer}, [&] {
+    d_.order({.to = way.stream, .event = way.ready});
     for (const Group& g : layer.groups) {
-      d_.kernel({.kernel = Kernel::to_host,
-                 .dims = {total(d_, g.device)},
-                 .module = Module::offload,
-                 .launches = g.device.size(),
-                 .stream = Stream::to_host},
-                g.device, g.host);
+      const OperandList& from = g.*way.from;
+      copy_across(d_, {.kernel = way.kernel, .launches = from.size(), .stream = way.stream}, from,
+                  g.*way.to);
     }
-    d_.record(layer.left, Stream::to_host);
+    d_.record(layer.*way.copied, way.stream);
   });
 }
 
-std::vector<DraftOp> ActivationOffload::await_sent(const Layer& layer) {
-  return drafted(d_, {Phase::forward, layer.span.layer}, [&] {
-    d_.wait(layer.left, Stream::compute);
+/// What was copied is given back behind it.
+std::vector<DraftOp> ActivationOffload::awaited(const Layer& layer, const Way& way) {
+  return drafted(d_, {way.phase, layer.span.layer}, [&] {
+    d_.wait(layer.*way.copied, Stream::compute);
     for (const Group& g : layer.groups) {
-      for (const SlotId id : g.device) d_.hold(id);
-    }
-  });
-}
-
-std::vector<DraftOp> ActivationOffload::bring_back(const Layer& layer) {
-  return drafted(d_, {Phase::backward, layer.span.layer}, [&] {
-    d_.order({.to = Stream::to_device, .event = "room_made"});
-    for (const Group& g : layer.groups) {
-      d_.kernel({.kernel = Kernel::to_device,
-                 .dims = {total(d_, g.host)},
-                 .module = Module::offload,
-                 .launches = g.host.size(),
-                 .stream = Stream::to_device},
-                g.host, g.back);
-    }
-    d_.record(layer.returned, Stream::to_device);
-  });
-}
-
-/// The host's blocks are given back behind it.
-std::vector<DraftOp> ActivationOffload::await_returned(const Layer& layer) {
-  return drafted(d_, {Phase::backward, layer.span.layer}, [&] {
-    d_.wait(layer.returned, Stream::compute);
-    for (const Group& g : layer.groups) {
-      for (const SlotId id : g.host) d_.hold(id);
+      for (const SlotId id : g.*way.from) d_.hold(id);
     }
   });
 }
@@ -191,7 +171,7 @@ void ActivationOffload::rename(SegmentDraft& backward) {
 }
 
 SlotId ActivationOffload::renamed(SlotId id) {
-  if (!returned_.contains(root_of(id))) return id;
+  if (!returned_.contains(root_of(d_.role, id))) return id;
   if (const auto known = returned_.find(id); known != returned_.end()) return known->second;
   Slot view = d_.slot(id);
   view.parent = renamed(view.parent);

@@ -43,18 +43,26 @@ class ActivationOffload {
     std::vector<Group> groups;
     std::uint32_t left = kNone, returned = kNone;  // events
   };
+  /// A layer's copies, to the host or back.
+  struct Way {
+    Phase phase;
+    Kernel kernel;
+    Stream stream;
+    const char* ready;  // event they wait for
+    OperandList Group::*from;
+    OperandList Group::*to;
+    std::uint32_t Layer::*copied;
+  };
+  static const Way kOut, kBack;
   using Inserts = std::map<std::size_t, std::vector<DraftOp>>;  // before the op at a position
 
   void collect(const SegmentDraft& forward, const SegmentDraft& backward,
                const std::vector<LayerSpan>& layers);
   void add(Layer& layer, SlotId id);
-  std::vector<DraftOp> send(const Layer& layer);
-  std::vector<DraftOp> await_sent(const Layer& layer);
-  std::vector<DraftOp> bring_back(const Layer& layer);
-  std::vector<DraftOp> await_returned(const Layer& layer);
+  std::vector<DraftOp> copies(const Layer& layer, const Way& way);
+  std::vector<DraftOp> awaited(const Layer& layer, const Way& way);
   void rename(SegmentDraft& backward);
   SlotId renamed(SlotId id);
-  SlotId root_of(SlotId id) const;
 
   RoleDraft& d_;
   std::vector<Layer> layers_;          // that are offloaded

@@ -69,4 +69,11 @@ inline std::int16_t layer_of(const Bucket& unit) {
   return static_cast<std::int16_t>(unit.key >= 0 ? unit.key : -1);
 }
 
+/// `shard` becomes this rank's of the bucket's equal parts of `whole`.
+inline void cut(Slot& shard, SlotId whole, const Bucket& bucket) {
+  shard.shard_of = whole;
+  shard.dp_ways = bucket.ways;
+  shard.dp_step = bucket.step;
+}
+
 }  // namespace windtunnel

@@ -22,10 +22,11 @@ KernelSpec with_traffic(KernelSpec spec, ColumnMove move, const Traffic& traffic
 SlotId take_columns(RoleDraft& d, SlotId x, const TakenColumns& taken) {
   const SlotId y = d.tensor(taken.name, taken.rows * taken.columns, d.plan().multiplied());
   const std::int64_t whole = d.slot(x).bytes(), part = d.slot(y).bytes();
-  d.kernel(with_traffic({.kernel = Kernel::columns_to_blocks,
-                         .dims = {taken.rows, taken.width, taken.columns, taken.offset, 1},
-                         .module = taken.module},
-                        taken.move, {.operands = whole + part, .untouched = whole - part}),
+  d.kernel(with_traffic(
+               {.kernel = Kernel::columns_to_blocks,
+                .dims = {taken.rows, taken.width, taken.columns, taken.offset, 1, taken.tp_stride},
+                .module = taken.module},
+               taken.move, {.operands = whole + part, .untouched = whole - part}),
            {x}, {y});
   return y;
 }

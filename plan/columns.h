@@ -13,9 +13,10 @@ enum class ColumnMove : std::uint8_t {
   in_place  // the columns lie apart already, or need not: no launch, no traffic
 };
 
-/// Columns [offset, offset + columns) of a tensor (rows, width).
+/// Columns [offset, offset + columns) of a tensor (rows, width); the offset grows by `tp_stride`
+/// times the rank's place in its tp group.
 struct TakenColumns {
-  std::int64_t rows = 0, width = 0, offset = 0, columns = 0;
+  std::int64_t rows = 0, width = 0, offset = 0, columns = 0, tp_stride = 0;
   std::string_view name;  // of the result
   Module module = Module::none;
   ColumnMove move = ColumnMove::copied;

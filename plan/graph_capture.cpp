@@ -7,6 +7,7 @@
 
 #include "models/cost/cost_model.h"
 #include "program/op_runs.h"
+#include "program/slot_part.h"
 
 namespace windtunnel {
 
@@ -144,11 +145,6 @@ class Capture {
       }
     }
     for (const SlotId slot : moved) role.slots[slot].in_graph = true;
-  }
-
-  static SlotId root_of(const Role& role, SlotId slot) {
-    while (role.slots[slot].parent != kNone) slot = role.slots[slot].parent;
-    return slot;
   }
 
   Program& program_;

@@ -2,24 +2,12 @@
 
 #include <cmath>
 
+#include "plan/host_copy.h"
 #include "plan/loss_scaling.h"
 
 namespace windtunnel {
 
 namespace {
-
-std::int64_t total(const RoleDraft& d, const OperandList& slots) {
-  std::int64_t n = 0;
-  for (const SlotId id : slots) n += d.slot(id).elements;
-  return n;
-}
-
-void copy(RoleDraft& d, const KernelSpec& spec, const OperandList& from, const OperandList& to) {
-  KernelSpec whole = spec;
-  whole.dims = {total(d, from)};
-  whole.module = Module::offload;
-  d.kernel(whole, from, to);
-}
 
 SlotId host_slot(RoleDraft& d, const std::string& name, std::int64_t n, const Slot& like) {
   const SlotId id = d.static_slot(name, n, like.dtype, like.category);
@@ -34,8 +22,8 @@ SlotId host_view(RoleDraft& d, const Bucket& b, SlotId shard, const char* name) 
 }
 
 void send_gradients(RoleDraft& d, const Bucket& b, Stream on, When when) {
-  copy(d, {.kernel = Kernel::to_host, .stream = on, .when = when},
-       {host_view(d, b, b.grad_shard, "host_grads")}, {b.host.grads});
+  copy_across(d, {.kernel = Kernel::to_host, .stream = on, .when = when},
+              {host_view(d, b, b.grad_shard, "host_grads")}, {b.host.grads});
   d.record(b.host.arrived, on, when);
 }
 
@@ -86,9 +74,7 @@ void make_host_part(RoleDraft& d, Bucket& b, const std::string& suffix) {
     d.slot(b.weight_shard).host = true;
   } else {
     b.host.weights = host_slot(d, "host_weights" + suffix, n, weights);
-    d.slot(b.host.weights).shard_of = b.weights;
-    d.slot(b.host.weights).dp_ways = b.ways;
-    d.slot(b.host.weights).dp_step = b.step;
+    cut(d.slot(b.host.weights), b.weights, b);
   }
   b.host.grads = host_slot(d, "host_grads" + suffix, n, grads);
   const Slot master{.dtype = plan.master, .category = Category::master_weights};
@@ -121,7 +107,8 @@ HostStep::HostStep(RoleDraft& draft, const std::vector<Bucket*>& buckets,
 void HostStep::send(SlotId coefficient) {
   if (buckets_.empty()) return;
   d_.order({.to = out(), .event = "grads_whole"});
-  copy(d_, {.kernel = Kernel::to_host, .stream = out()}, update_scalars(d_, coefficient), scalars_);
+  copy_across(d_, {.kernel = Kernel::to_host, .stream = out()}, update_scalars(d_, coefficient),
+              scalars_);
   scalars_arrived_ = d_.event("scalars_arrived", false);
   d_.record(scalars_arrived_, out());
   for (const Bucket* b : buckets_) {
@@ -154,8 +141,8 @@ void HostStep::update(const Bucket& b) {
 /// Weights that stay on the host come when they are gathered.
 void HostStep::bring_back(const Bucket& b) {
   if (b.host.weights == b.weight_shard) return;
-  copy(d_, {.kernel = Kernel::to_device, .stream = back()}, {b.host.weights},
-       {host_view(d_, b, b.weight_shard, "host_updated")});
+  copy_across(d_, {.kernel = Kernel::to_device, .stream = back()}, {b.host.weights},
+              {host_view(d_, b, b.weight_shard, "host_updated")});
 }
 
 void HostStep::update() {

@@ -80,13 +80,13 @@ SlotId LinearAdapter::gathered_columns(SlotId x, std::int64_t width, std::string
 /// (T, width) -> this rank's (T, width / tp)
 SlotId LinearAdapter::own_columns(SlotId x, std::int64_t width, std::string_view name) {
   const std::int64_t own = width / d_.plan().tp;
-  const SlotId y = d_.tensor(name, z_.rows * own, d_.slot(x).dtype);
-  d_.kernel({.kernel = Kernel::columns_to_blocks,
-             .dims = {z_.rows, width, own, 0, 1, own},
-             .module = place_.linear.module,
-             .extra_bytes = d_.slot(y).bytes() - d_.slot(x).bytes()},
-            {x}, {y});
-  return y;
+  return take_columns(d_, x,
+                      {.rows = z_.rows,
+                       .width = width,
+                       .columns = own,
+                       .tp_stride = own,
+                       .name = name,
+                       .module = place_.linear.module});
 }
 
 /// Columns of one of the layers side by side: tensors of their own where there are several.

@@ -3,6 +3,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "program/slot_part.h"
+
 namespace windtunnel {
 
 namespace {
@@ -30,11 +32,6 @@ DraftOp memory_op(const RoleDraft& d, OpKind kind, const std::pair<SlotId, When>
   return op;
 }
 
-SlotId root_of(const RoleDraft& d, SlotId id) {
-  while (d.slot(id).parent != kNone) id = d.slot(id).parent;
-  return id;
-}
-
 }  // namespace
 
 namespace {
@@ -51,7 +48,7 @@ PathLives lives_of(const RoleDraft& d, const SegmentPath& path) {
     for (std::size_t i = 0; i < path[s]->ops.size(); ++i) {
       const DraftOp& op = path[s]->ops[i];
       auto use = [&](SlotId id) {
-        const SlotId root = root_of(d, id);
+        const SlotId root = root_of(d.role, id);
         const Slot& slot = d.slot(root);
         // What is handed over lives and dies with the chunk that gets it.
         const bool foreign = slot.chunk != d.chunk;
@@ -117,7 +114,7 @@ void insert_allocations(RoleDraft& d, const std::vector<SegmentPath>& paths) {
     segment->ops = std::move(ops);
   }
   for (Slot& slot : d.role.slots) {  // views live where their parent does
-    if (slot.parent != kNone) slot.space = d.slot(root_of(d, slot.parent)).space;
+    if (slot.parent != kNone) slot.space = d.slot(root_of(d.role, slot.parent)).space;
   }
 }
 

@@ -172,11 +172,8 @@ void ChunkParameters::make_weights(RoleDraft& d, Bucket& b, const std::string& s
   if (b.frozen == 0) return;
   b.frozen_shard =
       d.static_slot("frozen_shard" + suffix, b.frozen / b.ways, plan.params, Category::weights);
-  Slot& shard = d.slot(b.frozen_shard);
-  shard.dp_ways = b.ways;
-  shard.dp_step = b.step;
   const SlotId part = b.trained() ? d.view(b.weights, "frozen" + suffix, 0, b.frozen) : b.weights;
-  d.slot(b.frozen_shard).shard_of = part;
+  cut(d.slot(b.frozen_shard), part, b);
 }
 
 void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& suffix) {
@@ -194,9 +191,7 @@ void ChunkParameters::make_buffers(RoleDraft& d, Bucket& b, const std::string& s
     if (kept && ways == 1) return whole;
     if (kept) return d.dp_part(whole, name + suffix, ways, b.step);
     const SlotId own = d.static_slot(name + suffix, shard, dtype, category);
-    d.slot(own).shard_of = trained;
-    d.slot(own).dp_ways = ways;
-    d.slot(own).dp_step = b.step;
+    cut(d.slot(own), trained, b);
     return own;
   };
   b.weight_shard = shard_of("weight_shard", trained, plan.params, Category::weights);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/cost/host_cost.h"
+
 namespace windtunnel {
 
 namespace {

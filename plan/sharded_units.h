@@ -93,6 +93,7 @@ class ShardedUnits {
   };
   void gather(std::size_t unit, const Gathering& gathering);
   void gather_parts(std::size_t unit);
+  void all_gather(std::size_t unit, const char* comm, SlotId own, SlotId whole);
   void copy_to(std::size_t unit, SlotId from, SlotId to);
   void fetch(std::size_t unit, SlotId shard, SlotId to);
   void await(std::size_t unit);

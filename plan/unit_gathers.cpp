@@ -3,6 +3,7 @@
 // How a unit of sharded weights becomes whole.
 
 #include "plan/bucket_reduction.h"
+#include "plan/host_copy.h"
 
 namespace windtunnel {
 
@@ -56,14 +57,17 @@ void ShardedUnits::gather(std::size_t unit, const Gathering& g) {
   } else if (own != g.source) {
     copy_to(unit, g.source, own);
   }
-  if (g.ways > 1)
-    d_.collective({.collective = Collective::all_gather,
-                   .reduce = ReduceOp::none,
-                   .comm = d_.comm(g.comm),
-                   .stream = gather_stream(),
-                   .module = b.module,
-                   .when = gather_when(unit)},
-                  own, g.whole, d_.slot(g.whole).elements);
+  if (g.ways > 1) all_gather(unit, g.comm, own, g.whole);
+}
+
+void ShardedUnits::all_gather(std::size_t unit, const char* comm, SlotId own, SlotId whole) {
+  d_.collective({.collective = Collective::all_gather,
+                 .reduce = ReduceOp::none,
+                 .comm = d_.comm(comm),
+                 .stream = gather_stream(),
+                 .module = parameters_.buckets()[unit].module,
+                 .when = gather_when(unit)},
+                own, whole, d_.slot(whole).elements);
 }
 
 /// What is frozen and what is trained: one gather into a buffer, where each rank's parts of both
@@ -83,13 +87,7 @@ void ShardedUnits::gather_parts(std::size_t unit) {
     copy_to(unit, shard, d_.view(own, "own_shard", offset, n));
     offset += n;
   }
-  d_.collective({.collective = Collective::all_gather,
-                 .reduce = ReduceOp::none,
-                 .comm = d_.comm(shard_comm(d_, b)),
-                 .stream = gather_stream(),
-                 .module = b.module,
-                 .when = gather_when(unit)},
-                own, buffer, b.whole_elements());
+  all_gather(unit, shard_comm(d_, b), own, buffer);
 }
 
 /// A shard's copy from the host, in front of its gather and on its stream; then in the type of what
@@ -99,12 +97,9 @@ void ShardedUnits::fetch(std::size_t unit, SlotId shard, SlotId to) {
   const SlotId fetched = !casts ? to
                                 : d_.tensor_of(gather_stream(), "fetched", d_.slot(shard).elements,
                                                d_.slot(shard).dtype, Category::comm_buffers);
-  d_.kernel({.kernel = Kernel::to_device,
-             .dims = {d_.slot(shard).elements},
-             .module = Module::offload,
-             .stream = gather_stream(),
-             .when = gather_when(unit)},
-            {shard}, {fetched});
+  copy_across(d_,
+              {.kernel = Kernel::to_device, .stream = gather_stream(), .when = gather_when(unit)},
+              {shard}, {fetched});
   if (casts) copy_to(unit, fetched, to);
 }
 

@@ -92,13 +92,16 @@ StageMemory stage_of(const Program& program, const StageNeed& need) {
 /// The fullest node: its ranks by their stage.
 std::int64_t fullest_host(const Program& program, const Cluster& cluster,
                           const std::vector<StageMemory>& stages) {
+  const auto offloads = [](const StageMemory& stage) { return stage.host_bytes > 0; };
+  if (std::none_of(stages.begin(), stages.end(), offloads)) return 0;
+  const Grid grid = dense_grid(program.mesh);
   std::int64_t most = 0;
   for (int node = 0; node < cluster.nodes; ++node) {
     std::int64_t sum = 0;
     for (int i = 0; i < cluster.devices_per_node; ++i) {
       const int rank = node * cluster.devices_per_node + i;
       if (rank >= program.mesh.ranks()) break;
-      const int stage = coordinates_of(dense_grid(program.mesh), rank).pp;
+      const int stage = coordinates_of(grid, rank).pp;
       sum += stages[static_cast<std::size_t>(stage)].host_bytes;
     }
     most = std::max(most, sum);

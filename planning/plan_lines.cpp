@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "models/architectures/attention_window.h"
 #include "plan/value_names.h"
 
 namespace windtunnel {
@@ -65,10 +66,7 @@ std::string plan_text(const ResolvedPlan& p) {
 std::string windowed_layers(const Model& m) {
   if (m.layer_pattern.empty()) return "";
   std::int64_t local = 0;
-  const auto turns = static_cast<std::int64_t>(m.layer_pattern.size());
-  for (std::int64_t layer = 0; layer < m.layers; ++layer)
-    local +=
-        m.layer_pattern[static_cast<std::size_t>(layer % turns)] == LayerAttention::local ? 1 : 0;
+  for (std::int64_t layer = 0; layer < m.layers; ++layer) local += has_window(m, layer) ? 1 : 0;
   return fmt::format(" on {} layers", local);
 }
 

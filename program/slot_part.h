@@ -7,6 +7,12 @@
 
 namespace windtunnel {
 
+/// The slot whose memory a view lies in; itself where it is none.
+inline SlotId root_of(const Role& role, SlotId id) {
+  while (role.slots[id].parent != kNone) id = role.slots[id].parent;
+  return id;
+}
+
 /// Part of a root, over all ranks: views whose place depends on the rank span all their places.
 struct SlotPart {
   SlotId root = 0;

@@ -8,20 +8,14 @@
 
 #include <algorithm>
 
-#include "program/slot_part.h"
+#include "program/gradient_access.h"
 #include "program/verify_checks.h"
 
 namespace windtunnel {
 
 namespace {
 
-struct Access {
-  SlotPart part;
-  std::uint32_t call = 0, op = 0;
-  std::uint32_t count = 1;  // executions in a step
-
-  std::uint64_t order() const { return std::uint64_t{call} << 32 | op; }
-};
+using Access = GradientAccess;
 
 class CopiedGradients {
  public:
@@ -31,17 +25,11 @@ class CopiedGradients {
   }
 
   void check(Violations& v) {
-    std::vector<SlotId> buffers;
-    for (const Access& read : reads_) buffers.push_back(read.part.root);
-    std::sort(buffers.begin(), buffers.end());
-    buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
-    for (const SlotId root : buffers) check_cover(root, v);
-    for (const Access& sum : sums_) check_order(sum, v);
+    for (const SlotId root : uses_.buffers()) check_cover(root, v);
+    for (const Access& sum : sums_) check_between(program_, r_, sum, uses_, v);
   }
 
  private:
-  std::string text(const Access& a) const { return place_text(program_, {r_, a.call, a.op}); }
-
   /// What a host has of them are copies.
   bool is_gradient(SlotId id) const {
     const Slot& root = role_.slots[facts_.roles[r_].roots[id]];
@@ -67,8 +55,8 @@ class CopiedGradients {
         Access a{.part = part_of(program_.mesh, role_, id), .op = i, .count = variant.count};
         a.call = optimizes || sums ? variant.first_call : variant.last_call;
         if (sums && input) sums_.push_back(a);
-        if (!sums && !input && !optimizes) writes_.push_back(a);
-        if (input && optimizes) reads_.push_back(a);
+        if (!sums && !input && !optimizes) uses_.writes.push_back(a);
+        if (input && optimizes) uses_.reads.push_back(a);
       }
     }
   }
@@ -91,24 +79,12 @@ class CopiedGradients {
                         slot_text(program_, role_, root)));
   }
 
-  void check_order(const Access& sum, Violations& v) const {
-    const auto later = [&](const Access& w) {
-      return w.part.overlaps(sum.part) && w.order() > sum.order();
-    };
-    const auto earlier = [&](const Access& a) {
-      return a.part.overlaps(sum.part) && a.order() < sum.order();
-    };
-    if (const auto w = std::find_if(writes_.begin(), writes_.end(), later); w != writes_.end())
-      v.add(text(sum) + ": the gradient is not complete before " + text(*w));
-    if (const auto a = std::find_if(reads_.begin(), reads_.end(), earlier); a != reads_.end())
-      v.add(text(sum) + ": the optimizer has already read it: " + text(*a));
-  }
-
   const ProgramFacts& facts_;
   const Program& program_;
   const Role& role_;
   std::size_t r_;
-  std::vector<Access> sums_, writes_, reads_;
+  GradientUses uses_;
+  std::vector<Access> sums_;
 };
 
 }  // namespace

@@ -14,20 +14,14 @@
 #include <array>
 #include <set>
 
-#include "program/slot_part.h"
+#include "program/gradient_access.h"
 #include "program/verify_checks.h"
 
 namespace windtunnel {
 
 namespace {
 
-struct Access {
-  SlotPart part;
-  std::uint32_t call = 0, op = 0;
-  std::uint32_t count = 1;  // executions in a step
-
-  std::uint64_t order() const { return std::uint64_t{call} << 32 | op; }
-};
+using Access = GradientAccess;
 
 class RoleGradients {
  public:
@@ -35,7 +29,7 @@ class RoleGradients {
       : facts_(facts), program_(facts.program), role_(program_.roles[role]), r_(role) {
     if (program_.mesh.ep > 1) find_parted();
     for (const CallVariant& variant : facts_.roles[r_].variants) collect(variant);
-    find_buffers();
+    buffers_ = uses_.buffers();
     for (SlotId id = 0; id < role_.slots.size(); ++id) {
       const Slot& slot = role_.slots[id];
       if (slot.param != kNone && tied.count(program_.params[slot.param].name) > 0 &&
@@ -56,12 +50,12 @@ class RoleGradients {
     }
     for (const std::vector<Access>* list :
          {&replicas_[kWhole], &replicas_[kShard], &replicas_[kReplicas], &embedding_}) {
-      for (const Access& r : *list) check_order(r, v);
+      for (const Access& r : *list) check_between(program_, r_, r, uses_, v);
     }
   }
 
  private:
-  std::string text(const Access& a) const { return place_text(program_, {r_, a.call, a.op}); }
+  std::string text(const Access& a) const { return text_of(program_, r_, a); }
 
   bool is_buffer(SlotId root) const {
     return std::binary_search(buffers_.begin(), buffers_.end(), root);
@@ -89,9 +83,9 @@ class RoleGradients {
         const bool makes = op.phase == Phase::backward || op.phase == Phase::weight_grad;
         a.call = makes ? variant.last_call : variant.first_call;
         if (op.kind == OpKind::compute) {
-          if (!input && makes) writes_.push_back(a);
+          if (!input && makes) uses_.writes.push_back(a);
           const bool to_host = program_.shapes[op.shape].kernel == Kernel::to_host;
-          if (input && (op.phase == Phase::optimizer || to_host)) reads_.push_back(a);
+          if (input && (op.phase == Phase::optimizer || to_host)) uses_.reads.push_back(a);
         } else if (input && program_.comms[op.comm].axes == replica_axes(program_.mesh)) {
           replicas_[over(a.part.root, program_.comms[op.comm])].push_back(a);
         } else if (input && program_.comms[op.comm].stage_pair >= 0 &&
@@ -100,12 +94,6 @@ class RoleGradients {
         }
       }
     }
-  }
-
-  void find_buffers() {
-    for (const Access& a : reads_) buffers_.push_back(a.part.root);
-    std::sort(buffers_.begin(), buffers_.end());
-    buffers_.erase(std::unique(buffers_.begin(), buffers_.end()), buffers_.end());
   }
 
   /// What of the ranks that hold the same a reduction is over: of the dp (and cp) group, or of the
@@ -182,27 +170,11 @@ class RoleGradients {
                       times == 1 ? std::string("in part") : fmt::format("{} times", times)));
   }
 
-  void check_order(const Access& reduction, Violations& v) const {
-    for (const Access& w : writes_) {
-      if (w.part.overlaps(reduction.part) && w.order() > reduction.order()) {
-        v.add(text(reduction) + ": the gradient is not complete before " + text(w));
-        break;
-      }
-    }
-    for (const Access& a : reads_) {
-      if (a.part.overlaps(reduction.part) && a.order() < reduction.order()) {
-        v.add(text(reduction) + ": the optimizer has already read it: " + text(a));
-        break;
-      }
-    }
-  }
-
   const ProgramFacts& facts_;
   const Program& program_;
   const Role& role_;
   std::size_t r_;
-  std::vector<Access> writes_;                   // backward kernels, their last execution
-  std::vector<Access> reads_;                    // optimizer kernels
+  GradientUses uses_;
   std::array<std::vector<Access>, 4> replicas_;  // reductions over dp, by Over
   std::vector<Access> embedding_;                // reductions over the first and last stage
   std::set<SlotId> parted_;                      // roots that hold parts of all experts

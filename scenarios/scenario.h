@@ -65,10 +65,6 @@ struct HostSpec {
   std::optional<BytesPerSecond> memory_bandwidth;
 };
 
-/// Of a node whose cluster does not state it: two processors of eight channels of DDR4-3200, 25.6
-/// GB/s each (what a DGX A100 has; NVIDIA DGX A100 data sheet, AMD EPYC 7742 data sheet).
-constexpr BytesPerSecond kAssumedHostBandwidth{2 * 8 * 25.6e9};
-
 struct Cluster {
   std::string name;    // empty for an inline mapping
   std::string device;  // one of FORMAT's device names

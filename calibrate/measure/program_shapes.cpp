@@ -9,6 +9,7 @@
 #include "models/cost/shape_work.h"
 #include "program/mesh.h"
 #include "program/op_runs.h"
+#include "program/slot_part.h"
 
 namespace windtunnel {
 
@@ -45,22 +46,16 @@ std::vector<std::vector<int>> groups_of(const Program& program, const Role& role
   return groups;
 }
 
-const Slot& root_of(const Role& role, SlotId id) {
-  while (role.slots[id].parent != kNone) id = role.slots[id].parent;
-  return role.slots[id];
-}
-
 PartPlace part_place(const Program& program, const Role& role, const Op& op) {
   const bool gathers = op.kind == OpKind::collective && op.collective == Collective::all_gather;
   const bool scatters =
       op.kind == OpKind::collective && op.collective == Collective::reduce_scatter;
   if (!gathers && !scatters) return PartPlace::inside;
   const std::span<const SlotId> operands = program.operands(op);
-  const Slot &part = root_of(role, operands[gathers ? 0 : 1]),
-             &whole = root_of(role, operands[gathers ? 1 : 0]);
-  if (&part == &whole) return PartPlace::inside;
-  return part.space == Space::statics || part.space == Space::step ? PartPlace::old
-                                                                   : PartPlace::recent;
+  const SlotId part = root_of(role, operands[gathers ? 0 : 1]);
+  if (part == root_of(role, operands[gathers ? 1 : 0])) return PartPlace::inside;
+  const Space space = role.slots[part].space;
+  return space == Space::statics || space == Space::step ? PartPlace::old : PartPlace::recent;
 }
 
 TransferUse transfer_of(const Program& program, const Role& role, const Op& op) {
@@ -68,8 +63,7 @@ TransferUse transfer_of(const Program& program, const Role& role, const Op& op) 
           .reduce = op.reduce,
           .dtype = op.dtype,
           .elements = op.elements,
-          .groups = groups_of(program, role, op),
-          .part = part_place(program, role, op)};
+          .groups = groups_of(program, role, op)};
 }
 
 class Lister {

@@ -4,12 +4,15 @@
 
 namespace windtunnel {
 
+bool has_window(const Model& model, std::int64_t layer) {
+  if (model.layer_pattern.empty()) return true;
+  const auto turn = static_cast<std::size_t>(layer) % model.layer_pattern.size();
+  return model.layer_pattern[turn] == LayerAttention::local;
+}
+
 std::int64_t attention_window(const Model& model, std::int64_t layer, std::int64_t sequence) {
   if (!model.sliding_window || *model.sliding_window >= sequence) return 0;
-  if (model.layer_pattern.empty()) return *model.sliding_window;
-  const auto turn = static_cast<std::size_t>(layer) % model.layer_pattern.size();
-  const bool full = model.layer_pattern[turn] == LayerAttention::full;
-  return full ? 0 : *model.sliding_window;
+  return has_window(model, layer) ? *model.sliding_window : 0;
 }
 
 double causal_pairs(double sequence, double window) {

@@ -8,6 +8,9 @@
 
 namespace windtunnel {
 
+/// Whether the window is this layer's. Precondition: the model has one.
+bool has_window(const Model& model, std::int64_t layer);
+
 /// Keys a query of `layer` sees at most; 0: all before it, as where the window is as long as the
 /// sequence.
 std::int64_t attention_window(const Model& model, std::int64_t layer, std::int64_t sequence);

@@ -16,11 +16,14 @@
 
 namespace windtunnel {
 
+/// Of a node whose cluster does not state it: two processors of eight channels of DDR4-3200, 25.6
+/// GB/s each (what a DGX A100 has; NVIDIA DGX A100 data sheet, AMD EPYC 7742 data sheet).
+constexpr BytesPerSecond kAssumedHostBandwidth{2 * 8 * 25.6e9};
+
 /// A rank's part of the memory of its node's processors.
 struct HostShare {
-  /// Left out: an eighth of two processors of eight channels of DDR4-3200.
-  BytesPerSecond bandwidth{2 * 8 * 25.6e9 / 8};
-  bool assumed = true;  // not stated by the cluster
+  BytesPerSecond bandwidth{kAssumedHostBandwidth.value / 8};  // of eight ranks a node
+  bool assumed = true;                                        // not stated by the cluster
 };
 
 /// Ids of sources beside the profile's own, for `source_text`.
